@@ -1,0 +1,140 @@
+// Store: keys and bytes. The one interface between everything above and any place where a Zarr
+// store lives (local folder, memory; later HTTP, S3, references).
+//
+// It knows no metadata, no chunk and no codec. Keys are '/'-separated, relative to the store's root,
+// without a leading or trailing '/', never containing empty, "." or ".." segments (kInvalidArgument
+// otherwise); "" names the root itself where a prefix is meant.
+// Above store/ nobody holds a file descriptor or a socket.
+#ifndef H5ZARR_STORE_STORE_H_
+#define H5ZARR_STORE_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "exec/executor.h"
+
+namespace h5zarr {
+
+// Identifies one state of one object (local: inode, size and modification time; remote: ETag).
+// Equal generations mean equal bytes. The default value means "not known" and matches anything.
+struct Generation {
+  uint64_t words[4] = {0, 0, 0, 0};
+  bool known() const { return words[0] | words[1] | words[2] | words[3]; }
+  bool operator==(const Generation&) const = default;
+};
+
+// Which bytes of an object to read.
+struct ByteRange {
+  enum class Kind : uint8_t {
+    kWhole,   // all of it
+    kSpan,    // exactly [offset, offset + length)
+    kSuffix,  // exactly the last `length` bytes
+  };
+  Kind kind = Kind::kWhole;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+
+  static ByteRange Whole() { return {}; }
+  static ByteRange Span(uint64_t offset, uint64_t length) { return {Kind::kSpan, offset, length}; }
+  static ByteRange Suffix(uint64_t length) { return {Kind::kSuffix, 0, length}; }
+};
+
+// One read of a batch.
+struct ReadOp {
+  std::string key;
+  ByteRange range;
+  // Where to put the bytes; its size must equal the range's length (not for kWhole). When empty the
+  // store brings its own memory, which lives until the sink returns.
+  MutableByteSpan target;
+  // When known: the object must still be in this state, else kChanged.
+  Generation expected;
+  // Estimated nanoseconds that the sink will spend on the bytes, for the choice of threads.
+  double sink_cost_ns = 0;
+};
+
+// What a read found. `bytes` is nothing when there is no object at the key — which is no error.
+struct ReadResult {
+  std::optional<ByteSpan> bytes;
+  Generation generation;
+  uint64_t object_bytes = 0;  // size of the whole object; 0 when absent
+};
+
+// Receives the outcome of ops[index], on any thread, several at once, once per op, in any order.
+// A failure it returns ends the batch.
+using ReadSink = std::function<Status(std::size_t index, const ReadResult& result)>;
+
+struct ListEntry {
+  std::string name;       // one segment, directly under the prefix
+  bool is_prefix = false; // there are (or may be) keys below it
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // For messages: "file:///a/x.zarr", "memory:".
+  virtual std::string Describe() const = 0;
+  virtual bool read_only() const { return false; }
+
+  // Reads everything in `ops` as one batch: sorted and coalesced by this store's own limits, in
+  // parallel on `executor`, each op delivered to `sink` as soon as its bytes are there, on the thread
+  // that will use them. Returns after the last sink call. An object that is shorter than its range
+  // is kCorrupt, naming key, range and size; absence is not an error. The first failure, of a read
+  // or of a sink, is returned and the rest skipped. Blocks. Thread-safe.
+  virtual Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) = 0;
+
+  // The whole object, or nothing where there is none. `generation`, when given, receives its state.
+  // Blocks. Thread-safe.
+  virtual Result<std::optional<Buffer>> Read(std::string_view key,
+                                             Generation* generation = nullptr) = 0;
+
+  // Replaces the object at `key` by `bytes`, atomically: a reader, or a later process after this one
+  // was killed, sees the old object or the new one, whole. Missing parent prefixes are made.
+  // Blocks. Thread-safe for different keys.
+  virtual Status Write(std::string_view key, ByteSpan bytes) = 0;
+
+  // Removes the object; true when there was one. Thread-safe.
+  virtual Result<bool> Delete(std::string_view key) = 0;
+
+  // Removes every object under `prefix` (and a local folder itself). Ok when there is none. Objects
+  // go before the metadata documents that make them reachable would be missed: see local_store.cc.
+  virtual Status DeletePrefix(std::string_view prefix) = 0;
+
+  // Moves every object under `from` to `to`, which must not exist (kAlreadyExists). Atomic on a
+  // local file system.
+  virtual Status RenamePrefix(std::string_view from, std::string_view to) = 0;
+
+  // The object's size in bytes, or nothing.
+  virtual Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) = 0;
+
+  // The entries directly under `prefix`, sorted by name. Empty where there is nothing. Temporary
+  // names of unfinished writes are left out. kUnsupported for a store that cannot list.
+  virtual Result<std::vector<ListEntry>> List(std::string_view prefix) = 0;
+
+  // Calls `visit(key, size in bytes)` for every object under `prefix`, in any order; a failure it
+  // returns ends the walk.
+  virtual Status Walk(std::string_view prefix,
+                      const std::function<Status(std::string_view key, uint64_t bytes)>& visit) = 0;
+
+  // Excludes other writers, in this and in other local processes, from the `resource` (any number,
+  // e.g. a hash of a chunk key) of the array whose metadata document is `document_key`, until the
+  // returned guard is destroyed. Needed around read-modify-write only. Blocks. A store that cannot
+  // lock returns a guard that does nothing.
+  virtual Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) = 0;
+};
+
+// kInvalidArgument unless `key` is well-formed as described above ("" is allowed when
+// `allow_root`).
+Status CheckKey(std::string_view key, bool allow_root = false);
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_STORE_STORE_H_

@@ -1,0 +1,69 @@
+// CodecChain: the codecs of one array, made once and bound to its chunk, as the steps that decode
+// and encode run: a permutation that is folded into strides, array codecs, at most one
+// variable-length codec, byte codecs; and, for a sharded array, the sharding above an inner chain.
+#ifndef H5ZARR_ZARR_CODEC_CHAIN_H_
+#define H5ZARR_ZARR_CODEC_CHAIN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "codec/codec.h"
+#include "codec/shard_index.h"
+#include "zarr/metadata.h"
+
+namespace h5zarr::zarr {
+
+// A decoded chunk. Fixed-size types: `elems` holds them, in *stored* order: C order of the permuted
+// shape (see CodecChain::order). Vlen types: `elems` is an array of VlenRef whose data lie in `heaps`
+// (or in a heap added by a writer).
+struct DecodedChunk {
+  Buffer elems;
+  std::vector<Buffer> heaps;
+  uint64_t heap_bytes() const;
+};
+
+class CodecChain {
+ public:
+  // Binds `codecs` to a chunk of `shape` and `dtype`. kUnsupported names an unknown codec,
+  // kInvalidArgument a wrong order (bytes → bytes before array → array, two vlen codecs, sharding
+  // behind another array → bytes codec…) or configuration. For a sharded array this is the chain of
+  // the *outer* chunk: sharding() is set.
+  static Result<CodecChain> Make(const DType& dtype, std::vector<uint64_t> shape,
+                                 const std::vector<CodecSpec>& codecs);
+
+  struct Sharding;  // inner chunk shape, grid of inner chunks per shard, index format, inner chain
+
+  const DType& dtype() const;
+  std::span<const uint64_t> shape() const;        // of a decoded chunk, in array dimension order
+  // Decoded chunks lie in memory as C order of shape[order[0]], shape[order[1]], …; identity unless
+  // the chain begins with transpose (or v2 order F).
+  std::span<const uint64_t> order() const;
+  std::span<const int64_t> strides_bytes() const;  // of a decoded chunk, by array dimension
+  const Sharding* sharding() const;                // null for a plain array
+  // No codec at all between stored bytes and elements: byte ranges of the object are elements.
+  bool is_identity() const;
+  // Stored size where it depends on nothing but the shape.
+  std::optional<uint64_t> EncodedBytes() const;
+  double decode_cost_ns() const;  // of one whole chunk
+  double encode_cost_ns() const;
+
+  // Decodes one chunk's stored bytes into `target`, of exactly the decoded size. Not for vlen types
+  // nor for a chain with sharding().
+  Status DecodeInto(ByteSpan encoded, MutableByteSpan target) const;
+  // Any type. Not for a chain with sharding().
+  Result<DecodedChunk> Decode(ByteSpan encoded) const;
+  // `elems` as DecodedChunk::elems. Not for a chain with sharding().
+  Result<Buffer> Encode(ByteSpan elems) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace h5zarr::zarr
+
+#endif  // H5ZARR_ZARR_CODEC_CHAIN_H_

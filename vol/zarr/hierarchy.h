@@ -1,0 +1,91 @@
+// Hierarchy: the nodes of a Zarr store — which paths are groups, which are arrays, and their
+// metadata documents. Per-node documents are the truth where the store can list; consolidated
+// metadata is only kept true, never trusted (a stale one hides nodes).
+//
+// It knows nothing of chunks. Not thread-safe; callers hold their own lock.
+#ifndef H5ZARR_ZARR_HIERARCHY_H_
+#define H5ZARR_ZARR_HIERARCHY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "store/store.h"
+#include "zarr/metadata.h"
+
+namespace h5zarr::zarr {
+
+// A node's path: '/'-separated names, "" for the root, no leading or trailing '/'.
+struct Node {
+  std::string path;
+  std::variant<GroupMetadata, ArrayMetadata> metadata;
+  bool implicit = false;  // a group without a document, known by what lies below it
+
+  bool is_array() const { return std::holds_alternative<ArrayMetadata>(metadata); }
+  const ArrayMetadata& array() const { return std::get<ArrayMetadata>(metadata); }
+  const GroupMetadata& group() const { return std::get<GroupMetadata>(metadata); }
+  Json& attributes();
+};
+
+class Hierarchy {
+ public:
+  // `store` must outlive this. Reads nothing.
+  explicit Hierarchy(Store* store) : store_(store) {}
+
+  // The node at `path`, or nothing where there is none. v3's zarr.json goes before v2's .zarray and
+  // .zgroup. A folder without a document is an implicit group when there is a node somewhere below
+  // it (at most 4 levels and 1,000 entries are looked at); never below an array. A document that
+  // cannot be parsed is an error (kCorrupt or kUnsupported) naming the key.
+  // Costs: one read per existing v3 node, at most three more for v2.
+  Result<std::optional<Node>> Open(std::string_view path);
+
+  // The names of the nodes directly below group `path`, sorted bytewise. Costs one listing and at
+  // most a stat or two an entry, no document is read. Folders that are neither nodes nor implicit
+  // groups, files and dot-names that are no nodes are left out.
+  Result<std::vector<std::string>> ListNames(std::string_view path);
+
+  // Stores the node's document(s), creating or replacing. Its parents must have been stored before:
+  // writing never makes implicit groups. The document is replaced atomically. Unchanged documents are
+  // the caller's business to skip.
+  Status Write(const Node& node);
+
+  // Removes a node and everything below it: chunks and children go first and its own document last,
+  // except that the document of an array goes first (a half-deleted array must not read as fill).
+  Status Remove(std::string_view path);
+
+  // Moves a node with everything below it. `to` must not exist.
+  Status Move(std::string_view from, std::string_view to);
+
+  // Consolidated metadata: v3's member of the root document, or v2's .zmetadata.
+  // HasConsolidated reads the root once and remembers; Invalidate removes it (once; cheap later);
+  // Rewrite walks all nodes and writes it anew, in the form that was there.
+  Result<bool> HasConsolidated();
+  Status InvalidateConsolidated();
+  Status RewriteConsolidated();
+
+  // How many documents were read so far (for tests of laziness).
+  uint64_t documents_read() const { return documents_read_; }
+
+  Store* store() const { return store_; }
+
+ private:
+  Store* store_;
+  uint64_t documents_read_ = 0;
+  std::optional<bool> has_consolidated_;   // before our first change
+  int consolidated_format_ = 0;            // 2 or 3: what RewriteConsolidated writes
+  bool consolidated_invalidated_ = false;
+};
+
+// kInvalidArgument, saying which rule, unless `name` may be the name of a node: not empty, no '/',
+// no NUL, not only dots ("." and ".." would leave the store), not "zarr.json", not starting with
+// ".z" or "__", at most 255 bytes, and no name this library uses for temporary files.
+Status CheckNodeName(std::string_view name);
+
+}  // namespace h5zarr::zarr
+
+#endif  // H5ZARR_ZARR_HIERARCHY_H_

@@ -1,0 +1,44 @@
+// Config: what a user may set, from the connector string, the environment and property lists.
+//
+// Grammar of the first: key=value;key=value with %XX for ';', '=', '%' and blanks in values. The
+// table of keys is in README.md and include/h5zarr/h5zarr.h.
+#ifndef H5ZARR_BASE_CONFIG_H_
+#define H5ZARR_BASE_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace h5zarr {
+
+struct Config {
+  enum class Create { kAuto, kZarr, kNative };
+  enum class MaxShape { kAuto, kFixed, kUnlimited };
+  enum class Shard { kOff, kAuto, kBytes };
+
+  Create create = Create::kAuto;
+  int zarr_format = 3;
+  MaxShape maxshape = MaxShape::kAuto;
+  bool compound_struct = false;  // compound=struct rather than structured
+  bool strict = false;
+  Shard shard = Shard::kOff;
+  uint64_t shard_bytes = 0;      // with Shard::kBytes
+  int threads = 0;               // 0: auto
+  bool durable = false;
+  uint64_t memory_bytes = 256ull << 20;
+  uint64_t cache_bytes = 64ull << 20;
+  bool accelerate = true;
+  int trace = 0;
+
+  // Applies "key=value;…" on top of this. kInvalidArgument for an unknown key (the message lists
+  // the valid ones) or a value that is none of the key's.
+  Status Apply(std::string_view text);
+  // Applies H5ZARR_<KEY> of every key that is set. Called once, when the plugin is initialised.
+  Status ApplyEnvironment();
+};
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_BASE_CONFIG_H_

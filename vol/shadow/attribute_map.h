@@ -1,0 +1,79 @@
+// attribute_map: values of HDF5 attributes ↔ JSON.
+//
+// A JSON attribute of a foreign store has a natural HDF5 form; an HDF5 attribute whose value does not
+// come back the same through that form carries a description beside it (`_hdf5.attrs[name]`).
+#ifndef H5ZARR_SHADOW_ATTRIBUTE_MAP_H_
+#define H5ZARR_SHADOW_ATTRIBUTE_MAP_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "host/handle.h"
+#include "zarr/json.h"
+
+namespace h5zarr::shadow {
+
+using zarr::Json;
+
+// An attribute's value in memory, ready for H5Awrite / as H5Aread left it. Owns its vlen parts (made
+// with malloc) and frees them with the buffer.
+class AttributeValue {
+ public:
+  AttributeValue() = default;
+  AttributeValue(Handle type, Handle space, Buffer data);
+  AttributeValue(AttributeValue&&) = default;
+  AttributeValue& operator=(AttributeValue&&) = default;
+  ~AttributeValue();  // H5Treclaim
+
+  hid_t type() const { return type_.get(); }    // also the memory type of data()
+  hid_t space() const { return space_.get(); }  // scalar, null or simple
+  void* data() { return data_.data(); }
+  const void* data() const { return data_.data(); }
+
+ private:
+  Handle type_;
+  Handle space_;
+  Buffer data_;
+};
+
+// Object references are stored as paths. Both functions translate between the 8 bytes of an
+// hobj_ref_t in the shadow and the path of its target; "" stands for a null reference.
+struct ReferenceResolver {
+  std::function<std::string(const void* reference)> to_path;
+  std::function<bool(const std::string& path, void* reference)> from_path;  // false: no such object
+};
+
+// What an attribute is stored as.
+struct AttributeJson {
+  Json value;
+  Json description;  // for `_hdf5.attrs[name]`: {"type": …, "shape": …}; null when value says it all
+};
+
+Result<AttributeJson> AttributeToJson(const AttributeValue& value,
+                                      const ReferenceResolver& references);
+
+// `description` is null for an attribute that has none. Natural forms: text → scalar variable UTF-8
+// string; true/false → h5py's boolean; integers → int64 (uint64 above INT64_MAX); floats → float64; a
+// (nested, rectangular) list of such → an array of the common type; [] → float64 of shape (0); null →
+// null dataspace of float64; objects and ragged or mixed lists → their compact JSON text as a string.
+// LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference.
+Result<AttributeValue> AttributeFromJson(const Json& value, const Json& description,
+                                         const ReferenceResolver& references);
+
+// One value of any type as JSON and back (members and elements recursively): numbers; strings (invalid
+// UTF-8 as {"base64": …}); NaN and infinities as text, NaNs with payload as hex; enums by number;
+// opaque as base64; compounds as lists in member order; vlen as lists; references as paths.
+Result<Json> ElementToJson(hid_t type, const void* element, const ReferenceResolver& references);
+// Writes one element of `type` (memory form, zeroed by the caller) from `json`.
+Status ElementFromJson(const Json& json, hid_t type, void* element,
+                       const ReferenceResolver& references);
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_ATTRIBUTE_MAP_H_

@@ -1,0 +1,44 @@
+// dataset_io: one H5Dread or H5Dwrite, from HDF5's arguments to the engine's requests.
+//
+// All HDF5 calls happen here, on the calling thread, before and after the engine's work; workers never
+// call HDF5.
+#ifndef H5ZARR_TRANSFER_DATASET_IO_H_
+#define H5ZARR_TRANSFER_DATASET_IO_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "shadow/attribute_map.h"
+#include "shadow/type_map.h"
+#include "zarr/array.h"
+
+namespace h5zarr::transfer {
+
+// One dataset of a call. Everything is borrowed.
+struct DatasetTransfer {
+  zarr::Array* array = nullptr;
+  const shadow::ElementMap* element = nullptr;
+  std::span<const uint64_t> extent;   // current HDF5 extent (without element->elem_dims); rank 0: scalar
+  hid_t mem_type = H5I_INVALID_HID;
+  hid_t mem_space = H5S_ALL;          // H5S_ALL, H5S_BLOCK or an identifier
+  hid_t file_space = H5S_ALL;         // H5S_ALL or an identifier
+  void* read_buffer = nullptr;
+  const void* write_buffer = nullptr;
+};
+
+// Reads (writes) all datasets as one batch. Errors are those HDF5 gives: selections of different sizes,
+// selections outside the extent, no conversion between the types. `references` serves datasets of
+// object references. Vlen elements read are allocated as `dxpl` says (H5Pset_vlen_mem_manager, else
+// malloc).
+Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
+                    const shadow::ReferenceResolver& references);
+Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
+                     const shadow::ReferenceResolver& references);
+
+}  // namespace h5zarr::transfer
+
+#endif  // H5ZARR_TRANSFER_DATASET_IO_H_

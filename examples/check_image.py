@@ -15,7 +15,8 @@ def read(array):
     begin = time.perf_counter()
     data = array[...]
     seconds = time.perf_counter() - begin
-    print(f"zarr-python read {data.nbytes / 1e6:.0f} MB in {seconds:.2f} s, crc {zlib.crc32(data):08x}")
+    size, crc = data.nbytes / 1e6, zlib.crc32(data)
+    print(f"zarr-python read {size:.0f} MB in {seconds:.2f} s, crc {crc:08x}")
     return data
 
 
@@ -25,7 +26,8 @@ def check_written(store):
     expected = (plane + row + 0.25 * (column % 64)).astype("f4")
     assert np.array_equal(read(array), expected), "the volume differs"
     assert array.attrs["spacing"] == [2.0, 0.5, 0.5]
-    print(f"every element is right: {array.shape} {array.dtype}, shards {array.shards}, chunks {array.chunks}")
+    print("every element is right:", array.shape, array.dtype, end=", ")
+    print("shards", array.shards, "chunks", array.chunks)
 
 
 if sys.argv[1] == "--written":

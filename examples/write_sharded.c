@@ -1,15 +1,14 @@
 // Writes a new Zarr with plain HDF5: a float32 volume, one shard a layer of planes.
 //   write_sharded new.zarr [PLANES ROWS COLUMNS]
 // Run with HDF5_PLUGIN_PATH=<dir> HDF5_VOL_CONNECTOR=zarr. It links libhdf5 and nothing of h5zarr.
+#include <h5zarr/filters.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <h5zarr/filters.h>
-
 enum { kPlanesPerShard = 32 };
 
-// The value at a position, so that a reader can check every element.
+// The value at a position, which check_image.py knows too.
 static float Value(hsize_t plane, hsize_t row, hsize_t column) {
   return (float)(plane + row) + 0.25f * (float)(column % 64);
 }
@@ -18,8 +17,7 @@ static herr_t SetAttributes(hid_t dataset) {
   const double spacing[3] = {2.0, 0.5, 0.5};
   const hsize_t axes = 3;
   hid_t space = H5Screate_simple(1, &axes, NULL);
-  hid_t attribute =
-      H5Acreate2(dataset, "spacing", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t attribute = H5Acreate2(dataset, "spacing", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
   herr_t status = H5Awrite(attribute, H5T_NATIVE_DOUBLE, spacing);
   H5Aclose(attribute);
   H5Sclose(space);
@@ -52,7 +50,8 @@ static herr_t WriteData(hid_t dataset, const hsize_t extent[3]) {
   for (hsize_t plane = 0; status >= 0 && plane < extent[0]; plane += kPlanesPerShard) {
     const hsize_t left = extent[0] - plane;
     const hsize_t start[3] = {plane, 0, 0};
-    const hsize_t count[3] = {left < kPlanesPerShard ? left : kPlanesPerShard, extent[1], extent[2]};
+    const hsize_t count[3] = {left < kPlanesPerShard ? left : kPlanesPerShard, extent[1],
+                              extent[2]};
     float* next = slab;
     for (hsize_t p = 0; p < count[0]; ++p)
       for (hsize_t row = 0; row < extent[1]; ++row)
@@ -74,7 +73,8 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: %s NEW.zarr [PLANES ROWS COLUMNS]\n", argv[0]);
     return 2;
   }
-  for (int axis = 0; argc == 5 && axis < 3; ++axis) extent[axis] = strtoull(argv[2 + axis], NULL, 10);
+  for (int axis = 0; argc == 5 && axis < 3; ++axis)
+    extent[axis] = strtoull(argv[2 + axis], NULL, 10);
 
   hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return 1;

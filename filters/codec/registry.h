@@ -22,10 +22,12 @@ using AnyCodec = std::variant<std::unique_ptr<ArrayCodec>, std::unique_ptr<VlenC
 // Makes the codec `name` (v3 "gzip", "numcodecs.delta"; v2 ids are the same words) with
 // `configuration` (an object, or null for none; unknown members are kInvalidArgument unless the
 // codec is known to write them, so that nothing is decoded wrongly). `input` is what stands before
-// it on the decoded side: the chunk for an ArrayCodec or VlenCodec, the encoded chunk's element type
-// for a BytesCodec that needs one (shuffle and blosc take their default element size from it).
-// kUnsupported names a codec that does not exist here; kInvalidArgument names the bad member.
-// Handled by the caller, not here: "bytes", "endian", "sharding_indexed".
+// it on the decoded side: the chunk for an ArrayCodec or VlenCodec, the encoded chunk's element
+// type for a BytesCodec that needs one (blosc and numcodecs.shuffle take their default element size
+// from it; plain shuffle's is numcodecs' 4). Types within `configuration` ("<f4") have the byte
+// order they say, but under the prefix "numcodecs." (Zarr v3, where `bytes` decides it) that of
+// input.dtype. kUnsupported names a codec that does not exist here; kInvalidArgument names the bad
+// member. Handled by the caller, not here: "bytes", "endian", "sharding_indexed".
 Result<AnyCodec> MakeCodec(std::string_view name, const Json& configuration,
                            const ChunkSpec& input);
 

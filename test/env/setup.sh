@@ -142,7 +142,8 @@ EOF
 # Builds libraries, tools and h5_api_test from $1/source and moves the finished prefix into place.
 build_hdf5() {
   local work=$1 log=$1/build.log version final component launcher=()
-  version=$(sed -nE 's/^#define H5_VERS_INFO .*version: ([0-9.]+).*/\1/p' "$work/source/src/H5public.h")
+  version=$(sed -nE 's/^#define H5_VERS_INFO .*version: ([0-9.]+).*/\1/p' \
+    "$work/source/src/H5public.h")
   final=$cache_dir/hdf5-$version
   command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
   note "Building HDF5 $version (once; a few minutes)"
@@ -155,7 +156,8 @@ build_hdf5() {
     return 1
   for component in libraries headers hllibraries hlheaders toolslibraries toolsapplications \
     configinstall; do
-    DESTDIR=$work/root logged "$log" cmake --install "$work/build" --component $component || return 1
+    DESTDIR=$work/root logged "$log" cmake --install "$work/build" --component $component ||
+      return 1
   done
   # Both find the libraries by $ORIGIN/../lib.
   mkdir "$work/root$final/libexec" &&
@@ -203,7 +205,7 @@ make_venv() {
     while read -r one; do
       "${pip[@]}" "$one" >>"$dir.log" 2>&1 || missing+=("$one")
     done < <(grep -vE '^\s*(#|$)' "$requirements")
-    "$dir/bin/python" -c 'import numpy, h5py, pytest' || { tail -n 20 "$dir.log" >&2; return 1; }
+    logged "$dir.log" "$dir/bin/python" -c 'import numpy, h5py, zarr, pytest, xdist' || return 1
     [ ${#missing[@]} -eq 0 ] || note "not to be had for $("$base_python" -V): ${missing[*]}"
   fi
   printf '%s\n' "${missing[@]}" >"$dir/complete"

@@ -19,6 +19,7 @@ std::string_view StatusCodeName(StatusCode code) {
     case StatusCode::kChanged: return "changed meanwhile";
     case StatusCode::kIo: return "input/output error";
     case StatusCode::kInternal: return "internal error";
+    case StatusCode::kReported: return "already reported";
   }
   return "unknown";
 }

@@ -26,6 +26,7 @@ enum class StatusCode {
   kChanged,           // an object is no longer the one that was read before (see Generation)
   kIo,                // any other failure of the operating system or network
   kInternal,          // a broken invariant of this library
+  kReported,          // the cause was already reported to whoever shows errors (host/ only)
 };
 
 // Short English name of `code`, for messages.

@@ -1,5 +1,6 @@
 // Executor: runs independent pieces of work on the calling thread, on oneTBB, or — in a process
-// that was forked from one that had used oneTBB — on a small pool of plain threads.
+// that was forked from the one where the first Executor was made, or when more threads are asked
+// for than oneTBB has — on a small pool of plain threads.
 //
 // It decides how many threads a piece of work is worth; it does no I/O and knows no array.
 // Lower layers than store/ do not include it.
@@ -31,7 +32,7 @@ class Executor {
   // failure. An exception from a task becomes kInternal (std::bad_alloc: kNoSpace). `cost_ns` is an
   // estimate of the work of *all* tasks: under kSerialBelowNs, or when SetSerial(true), or with one
   // thread, everything runs on the calling thread in order. Blocks; may be called from several
-  // threads, and from within a task (then it runs serially).
+  // threads, and from within a task of a parallel run (then everything runs on that task's thread).
   Status ParallelFor(std::size_t count, double cost_ns,
                      const std::function<Status(std::size_t)>& task);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include "host/handle.h"
 #include "zarr/json.h"
@@ -55,24 +56,38 @@ struct AttributeJson {
   Json description;  // for `_hdf5.attrs[name]`: {"type": …, "shape": …}; null when value says it all
 };
 
+// Bytes that are no number or text become base64 or hex text; nothing is lost, and a description
+// says how to read it.
 Result<AttributeJson> AttributeToJson(const AttributeValue& value,
                                       const ReferenceResolver& references);
 
-// `description` is null for an attribute that has none. Natural forms: text → scalar variable UTF-8
+// `description` is null for an attribute that has none; one that the value does not fit (another
+// program changed the value) counts as none. Natural forms: text → scalar variable UTF-8
 // string; true/false → h5py's boolean; integers → int64 (uint64 above INT64_MAX); floats → float64; a
 // (nested, rectangular) list of such → an array of the common type; [] → float64 of shape (0); null →
 // null dataspace of float64; objects and ragged or mixed lists → their compact JSON text as a string.
-// LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference.
+// LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference (null where there is no
+// such object).
 Result<AttributeValue> AttributeFromJson(const Json& value, const Json& description,
                                          const ReferenceResolver& references);
 
 // One value of any type as JSON and back (members and elements recursively): numbers; strings (invalid
-// UTF-8 as {"base64": …}); NaN and infinities as text, NaNs with payload as hex; enums by number;
-// opaque as base64; compounds as lists in member order; vlen as lists; references as paths.
+// UTF-8 as {"base64": …}); NaN and infinities as text, NaNs with payload as hex; enums by number, but
+// h5py's booleans as true and false; opaque and custom numbers as base64; compounds as lists in member
+// order; arrays and vlen as lists; references as paths.
 Result<Json> ElementToJson(hid_t type, const void* element, const ReferenceResolver& references);
 // Writes one element of `type` (memory form, zeroed by the caller) from `json`.
 Status ElementFromJson(const Json& json, hid_t type, void* element,
                        const ReferenceResolver& references);
+
+// xarray keeps the attribute `_FillValue` of v3 arrays of floats as base64 of a little-endian float64
+// and fails on anything else. EncodedFillValue: an attribute's value so; NaturalFillValue: back to a
+// number. Both leave alone what is no such value, other types and other formats.
+// FillValueDescription: what makes AttributeFromJson give a foreign number the array's own type, as
+// HDF5's readers expect of `_FillValue`; null for types that are no floats.
+Json EncodedFillValue(const Json& value, const DType& dtype, int zarr_format);
+Json NaturalFillValue(const Json& value, const DType& dtype, int zarr_format);
+Json FillValueDescription(const DType& dtype);
 
 }  // namespace h5zarr::shadow
 

@@ -25,7 +25,8 @@ using zarr::Json;
 struct ElementMap {
   enum class Form : uint8_t {
     kPlain,           // the bytes of `stored_type`, which HDF5 converts to what the program wants
-    kUtf32,           // UTF-32 in Zarr; HDF5 shows UTF-8 of the same size (padded with NUL)
+    kUtf32,           // UTF-32 in Zarr, as a whole or in members; HDF5 shows UTF-8 of the same size
+                      // (padded with NUL): see Utf32Parts
     kVlenString,      // VlenRef ↔ char*
     kVlenSequence,    // VlenRef of packed items ↔ hvl_t of `item` elements
     kObjectReference, // VlenRef of a path ↔ object reference (dataset of references)
@@ -41,8 +42,7 @@ struct ElementMap {
 };
 
 // For a dataset that is being created. kUnsupported, naming the type, for what has no form here.
-// `compound_struct`: v3 name of compound types (Config::compound_struct).
-Result<ElementMap> MapToZarr(hid_t type, int zarr_format, bool compound_struct);
+Result<ElementMap> MapToZarr(hid_t type, int zarr_format);
 
 // For an array that is being opened: the map, given its Zarr type, its `_hdf5.type` (null where there
 // is none) and the rank of trailing dimensions is implied by hdf5_type. A `_hdf5.type` that contradicts
@@ -53,8 +53,18 @@ Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& 
 // The HDF5 type a program sees. The caller owns it.
 Result<Handle> ReportedType(const ElementMap& map);
 // kPlain and kUtf32: an HDF5 type whose bytes are exactly the stored bytes of one element (packed,
-// in stored byte order), for H5Tconvert. The caller owns it.
+// in stored byte order), for H5Tconvert. For kUtf32 they are that once all Utf32Parts are
+// UTF-8. The caller owns it.
 Result<Handle> StoredType(const ElementMap& map);
+// Where UTF-32 text lies in one element of `dtype`: `texts` of `text_bytes` each, from offset_bytes
+// on. A string has one part; structs may have several. Calls no HDF5.
+struct Utf32Part {
+  uint64_t offset_bytes = 0;
+  uint64_t text_bytes = 0;
+  uint64_t texts = 1;
+  Endian endian = Endian::kLittle;
+};
+std::vector<Utf32Part> Utf32Parts(const DType& dtype);
 // kVlenSequence: the type of one stored item.
 Result<Handle> StoredItemType(const ElementMap& map);
 

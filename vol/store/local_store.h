@@ -19,8 +19,9 @@ struct LocalStoreOptions {
 };
 
 // `root` must be an absolute path; it need not exist (then everything is absent, and the first
-// Write makes it). Opens no file. Objects are files named as their key; new files get the process's
-// umask; a write goes to a temporary name beside the target and is renamed.
+// Write makes it, but not the folder it lies in). Opens no file. Objects are files named as their
+// key; new files get the process's umask; a write goes to a temporary name beside the target and is
+// renamed.
 std::unique_ptr<Store> MakeLocalStore(std::string root, const LocalStoreOptions& options = {});
 
 }  // namespace h5zarr

@@ -1,4 +1,5 @@
-// A Store in this process's memory: for tests, and for data that has no place yet.
+// A Store in this process's memory: for tests, and for data that has no place yet. Its locks
+// exclude threads of this process.
 #ifndef H5ZARR_STORE_MEMORY_STORE_H_
 #define H5ZARR_STORE_MEMORY_STORE_H_
 

@@ -1,10 +1,10 @@
 // Store: keys and bytes. The one interface between everything above and any place where a Zarr
 // store lives (local folder, memory; later HTTP, S3, references).
 //
-// It knows no metadata, no chunk and no codec. Keys are '/'-separated, relative to the store's root,
-// without a leading or trailing '/', never containing empty, "." or ".." segments (kInvalidArgument
-// otherwise); "" names the root itself where a prefix is meant.
-// Above store/ nobody holds a file descriptor or a socket.
+// It knows no metadata, no chunk and no codec. Keys are '/'-separated, relative to the store's
+// root, without a leading or trailing '/', never containing empty, "." or ".." segments
+// (kInvalidArgument otherwise); "" names the root itself where a prefix is meant. Above store/
+// nobody holds a file descriptor or a socket.
 #ifndef H5ZARR_STORE_STORE_H_
 #define H5ZARR_STORE_STORE_H_
 
@@ -51,8 +51,9 @@ struct ByteRange {
 struct ReadOp {
   std::string key;
   ByteRange range;
-  // Where to put the bytes; its size must equal the range's length (not for kWhole). When empty the
-  // store brings its own memory, which lives until the sink returns.
+  // Where to put the bytes; its size must equal the range's length. For kWhole: the size the object
+  // must have, else kCorrupt. When empty the store brings its own memory, which lives until the
+  // sink returns.
   MutableByteSpan target;
   // When known: the object must still be in this state, else kChanged.
   Generation expected;
@@ -72,9 +73,12 @@ struct ReadResult {
 using ReadSink = std::function<Status(std::size_t index, const ReadResult& result)>;
 
 struct ListEntry {
-  std::string name;       // one segment, directly under the prefix
-  bool is_prefix = false; // there are (or may be) keys below it
+  std::string name;        // one segment, directly under the prefix
+  bool is_prefix = false;  // there are (or may be) keys below it
 };
+
+// The resource that is all of an array at once: excludes every other resource of its document.
+inline constexpr uint64_t kWholeArray = UINT64_MAX;
 
 class Store {
  public:
@@ -85,10 +89,10 @@ class Store {
   virtual bool read_only() const { return false; }
 
   // Reads everything in `ops` as one batch: sorted and coalesced by this store's own limits, in
-  // parallel on `executor`, each op delivered to `sink` as soon as its bytes are there, on the thread
-  // that will use them. Returns after the last sink call. An object that is shorter than its range
-  // is kCorrupt, naming key, range and size; absence is not an error. The first failure, of a read
-  // or of a sink, is returned and the rest skipped. Blocks. Thread-safe.
+  // parallel on `executor`, each op delivered to `sink` as soon as its bytes are there, on the
+  // thread that will use them. Returns after the last sink call. An object that is shorter than its
+  // range is kCorrupt, naming key, range and size; absence is not an error. The first failure, of a
+  // read or of a sink, is returned and the rest skipped. Blocks. Thread-safe.
   virtual Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) = 0;
 
   // The whole object, or nothing where there is none. `generation`, when given, receives its state.
@@ -96,20 +100,21 @@ class Store {
   virtual Result<std::optional<Buffer>> Read(std::string_view key,
                                              Generation* generation = nullptr) = 0;
 
-  // Replaces the object at `key` by `bytes`, atomically: a reader, or a later process after this one
-  // was killed, sees the old object or the new one, whole. Missing parent prefixes are made.
+  // Replaces the object at `key` by `bytes`, atomically: a reader, or a later process after this
+  // one was killed, sees the old object or the new one, whole. Missing parent prefixes are made.
   // Blocks. Thread-safe for different keys.
   virtual Status Write(std::string_view key, ByteSpan bytes) = 0;
 
   // Removes the object; true when there was one. Thread-safe.
   virtual Result<bool> Delete(std::string_view key) = 0;
 
-  // Removes every object under `prefix` (and a local folder itself). Ok when there is none. Objects
-  // go before the metadata documents that make them reachable would be missed: see local_store.cc.
+  // Removes every object under `prefix` (and a local folder itself). Ok when there is none. Killed
+  // in the middle, it never leaves a document whose chunks are gone: see local_tree.h.
   virtual Status DeletePrefix(std::string_view prefix) = 0;
 
-  // Moves every object under `from` to `to`, which must not exist (kAlreadyExists). Atomic on a
-  // local file system.
+  // Moves every object under `from` (kNotFound when there is nothing) to `to`, where no object may
+  // be (kAlreadyExists), nor may it lie below `from` (kInvalidArgument). Atomic on a local file
+  // system.
   virtual Status RenamePrefix(std::string_view from, std::string_view to) = 0;
 
   // The object's size in bytes, or nothing.
@@ -126,8 +131,9 @@ class Store {
 
   // Excludes other writers, in this and in other local processes, from the `resource` (any number,
   // e.g. a hash of a chunk key) of the array whose metadata document is `document_key`, until the
-  // returned guard is destroyed. Needed around read-modify-write only. Blocks. A store that cannot
-  // lock returns a guard that does nothing.
+  // returned guard is destroyed. Needed around read-modify-write only. Blocks. Hold one at a time
+  // on a thread: a second of the same document may wait for the first. A store that cannot lock, or
+  // has no such document, returns a guard that does nothing (it may be null).
   virtual Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) = 0;
 };
 

@@ -20,7 +20,7 @@ namespace h5zarr::transfer {
 
 // One dataset of a call. Everything is borrowed.
 struct DatasetTransfer {
-  zarr::Array* array = nullptr;
+  zarr::Array* array = nullptr;       // null: a dataset without elements (H5S_NULL)
   const shadow::ElementMap* element = nullptr;
   std::span<const uint64_t> extent;   // current HDF5 extent (without element->elem_dims); rank 0: scalar
   hid_t mem_type = H5I_INVALID_HID;

@@ -150,8 +150,9 @@ class Array {
   // The sum of stored bytes.
   Result<uint64_t> StoredBytes();
 
+  struct Impl;  // for the files of this class only
+
  private:
-  struct Impl;
   explicit Array(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -19,7 +19,7 @@ namespace h5zarr::zarr {
 
 // A decoded chunk. Fixed-size types: `elems` holds them, in *stored* order: C order of the permuted
 // shape (see CodecChain::order). Vlen types: `elems` is an array of VlenRef whose data lie in `heaps`
-// (or in a heap added by a writer).
+// (or in a heap added by a writer, or are the fill value that the chain was made with).
 struct DecodedChunk {
   Buffer elems;
   std::vector<Buffer> heaps;
@@ -31,9 +31,9 @@ class CodecChain {
   // Binds `codecs` to a chunk of `shape` and `dtype`. kUnsupported names an unknown codec,
   // kInvalidArgument a wrong order (bytes → bytes before array → array, two vlen codecs, sharding
   // behind another array → bytes codec…) or configuration. For a sharded array this is the chain of
-  // the *outer* chunk: sharding() is set.
+  // the *outer* chunk: sharding() is set. `fill` is what inner chunks missing in a shard hold.
   static Result<CodecChain> Make(const DType& dtype, std::vector<uint64_t> shape,
-                                 const std::vector<CodecSpec>& codecs);
+                                 const std::vector<CodecSpec>& codecs, const FillValue& fill = {});
 
   struct Sharding;  // inner chunk shape, grid of inner chunks per shard, index format, inner chain
 
@@ -43,7 +43,17 @@ class CodecChain {
   // the chain begins with transpose (or v2 order F).
   std::span<const uint64_t> order() const;
   std::span<const int64_t> strides_bytes() const;  // of a decoded chunk, by array dimension
-  const Sharding* sharding() const;                // null for a plain array
+  uint64_t elems() const;                          // of a decoded chunk
+  uint64_t decoded_bytes() const;                  // elems() * dtype().item_bytes
+  // The bytes of one element of fill in memory (a VlenRef to the fill's content for vlen types; this
+  // chain, or what keep_fill() returns, must outlive it).
+  ByteSpan fill_elem() const;
+  std::shared_ptr<const void> keep_fill() const;
+
+  // How stored bytes are found within an object, for readers of single inner chunks. Null for a
+  // plain array, and where byte codecs stand behind the sharding: then only the object as a whole
+  // can be decoded. A sharding within a sharding is the inner chain's, and decoded as a whole.
+  const Sharding* sharding() const;
   // No codec at all between stored bytes and elements: byte ranges of the object are elements.
   bool is_identity() const;
   // Stored size where it depends on nothing but the shape.
@@ -51,16 +61,23 @@ class CodecChain {
   double decode_cost_ns() const;  // of one whole chunk
   double encode_cost_ns() const;
 
-  // Decodes one chunk's stored bytes into `target`, of exactly the decoded size. Not for vlen types
-  // nor for a chain with sharding().
+  // Decodes one chunk's stored bytes (a whole shard too) into `target`, of exactly the decoded size.
+  // Not for vlen types. kCorrupt names what contradicts. Thread-safe.
   Status DecodeInto(ByteSpan encoded, MutableByteSpan target) const;
-  // Any type. Not for a chain with sharding().
+  // Any type.
   Result<DecodedChunk> Decode(ByteSpan encoded) const;
-  // `elems` as DecodedChunk::elems. Not for a chain with sharding().
+  // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left out.
   Result<Buffer> Encode(ByteSpan elems) const;
+
+  // True when all of `elems` (one or more elements in memory) are fill: bitwise, or for vlen types by
+  // content.
+  bool IsFill(ByteSpan elems) const;
 
  private:
   struct Impl;
+  struct Builder;
+  friend struct Impl;
+  explicit CodecChain(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
 

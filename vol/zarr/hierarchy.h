@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -44,26 +45,32 @@ class Hierarchy {
   // Costs: one read per existing v3 node, at most three more for v2.
   Result<std::optional<Node>> Open(std::string_view path);
 
-  // The names of the nodes directly below group `path`, sorted bytewise. Costs one listing and at
-  // most a stat or two an entry, no document is read. Folders that are neither nodes nor implicit
+  // The names of the nodes directly below group `path`, sorted bytewise; none below an array. Costs
+  // one listing and a stat or two an entry; a document is read only to tell whether `path` is an array
+  // where Open or Write has not already seen a group there. Folders that are neither nodes nor implicit
   // groups, files and dot-names that are no nodes are left out.
   Result<std::vector<std::string>> ListNames(std::string_view path);
 
   // Stores the node's document(s), creating or replacing. Its parents must have been stored before:
-  // writing never makes implicit groups. The document is replaced atomically. Unchanged documents are
-  // the caller's business to skip.
+  // writing never makes implicit groups. The document is replaced atomically (v2: .zattrs first, then
+  // .zarray or .zgroup). Unchanged documents are the caller's business to skip; so is CheckNodeName
+  // for new names, since stores of others may hold nodes whose names it refuses.
   Status Write(const Node& node);
 
   // Removes a node and everything below it: chunks and children go first and its own document last,
   // except that the document of an array goes first (a half-deleted array must not read as fill).
+  // kNotFound where there is none.
   Status Remove(std::string_view path);
 
   // Moves a node with everything below it. `to` must not exist.
   Status Move(std::string_view from, std::string_view to);
 
   // Consolidated metadata: v3's member of the root document, or v2's .zmetadata.
-  // HasConsolidated reads the root once and remembers; Invalidate removes it (once; cheap later);
-  // Rewrite walks all nodes and writes it anew, in the form that was there.
+  // HasConsolidated reads the root once and remembers whether it was there before our first change;
+  // Invalidate removes it (once; cheap later) and is part of Write, Remove and Move, which also remove
+  // that of the groups between the root and what they change;
+  // Rewrite walks all nodes and writes it anew in the form that was there, or does nothing where none
+  // was.
   Result<bool> HasConsolidated();
   Status InvalidateConsolidated();
   Status RewriteConsolidated();
@@ -74,10 +81,33 @@ class Hierarchy {
   Store* store() const { return store_; }
 
  private:
+  enum class Kind : uint8_t { kAbsent, kGroup, kArray };
+
+  Result<std::optional<Buffer>> ReadDocument(const std::string& key);
+  Result<std::optional<Node>> OpenV3(const std::string& path);
+  Result<std::optional<Node>> OpenV2(const std::string& path);
+  Result<std::optional<Node>> OpenImplicit(const std::string& path);
+  // What the documents at `path` itself say.
+  Result<Kind> KindAt(const std::string& path);
+  Result<bool> IsBelowArray(const std::string& path);
+  Status RemoveBelow(const std::string& path, Kind kind);
+  // InvalidateConsolidated, and the same for each group above `path` once.
+  Status InvalidateAbove(std::string_view path);
+  // Removes consolidated metadata of `zarr_format` at group `path`.
+  Status RemoveConsolidated(const std::string& path, int zarr_format);
+
+  // Texts of all nodes below `path`, as `"path": document` members joined by commas.
+  Status ConsolidateV3(const std::string& path, std::string* members);
+  Status ConsolidateV2(const std::string& path, std::string* members);
+  Status RewriteConsolidatedV3();
+  Status RewriteConsolidatedV2();
+
   Store* store_;
   uint64_t documents_read_ = 0;
-  std::optional<bool> has_consolidated_;   // before our first change
-  int consolidated_format_ = 0;            // 2 or 3: what RewriteConsolidated writes
+  std::unordered_set<std::string> groups_;  // paths at which a group's document was seen
+  std::unordered_set<std::string> unconsolidated_;  // groups below the root that have none any more
+  std::optional<bool> has_consolidated_;    // before our first change
+  int consolidated_format_ = 0;             // 2 or 3: what RewriteConsolidated writes
   bool consolidated_invalidated_ = false;
 };
 

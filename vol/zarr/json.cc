@@ -386,12 +386,12 @@ Result<Json> ParseJson(std::string_view text, std::string_view what) {
   }
 }
 
-std::string DumpJson(const Json& json) {
+std::string DumpJson(const Json& json, int indent) {
   constexpr auto kReplace = Json::error_handler_t::replace;
-  if (!HasNonFinite(json)) return json.dump(2, ' ', false, kReplace);
+  if (!HasNonFinite(json)) return json.dump(indent, ' ', false, kReplace);
   Json finite = json;
   SpellNonFinite(&finite);
-  return finite.dump(2, ' ', false, kReplace);
+  return finite.dump(indent, ' ', false, kReplace);
 }
 
 std::string BriefJson(const Json& json, std::size_t max_bytes) {

@@ -23,10 +23,10 @@ using Json = nlohmann::ordered_json;
 // saying where. `what` names the document in messages ("a/zarr.json").
 Result<Json> ParseJson(std::string_view text, std::string_view what);
 
-// The text of `json`, indented by two spaces as zarr-python does. Non-finite numbers are written as
+// The text of `json`, indented by two spaces as zarr-python does (`indent` -1: on one line). Non-finite numbers are written as
 // the strings "NaN", "Infinity", "-Infinity" (the bare tokens are not JSON: other readers refuse the
 // whole document). REQUIRES: strings are valid UTF-8 (other bytes are written as U+FFFD).
-std::string DumpJson(const Json& json);
+std::string DumpJson(const Json& json, int indent = 2);
 
 // The text on one line, at most `max_bytes` of it: for messages.
 std::string BriefJson(const Json& json, std::size_t max_bytes = 80);

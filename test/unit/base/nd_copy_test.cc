@@ -26,7 +26,8 @@ void CopyByDefinition(const std::byte* source, std::span<const int64_t> source_s
   }
   for (uint64_t i = 0; i < counts[0]; ++i) {
     CopyByDefinition(source + static_cast<int64_t>(i) * source_strides[0],
-                     source_strides.subspan(1), target + static_cast<int64_t>(i) * target_strides[0],
+                     source_strides.subspan(1),
+                     target + static_cast<int64_t>(i) * target_strides[0],
                      target_strides.subspan(1), counts.subspan(1), elem_bytes);
   }
 }
@@ -103,8 +104,8 @@ TEST_CASE("strided fill equals copying the value to every element") {
 TEST_CASE("rank 0 copies a single element") {
   const uint32_t source = 0xdeadbeef;
   uint32_t target = 0;
-  CopyStrided(reinterpret_cast<const std::byte*>(&source), {}, reinterpret_cast<std::byte*>(&target),
-              {}, {}, 4);
+  CopyStrided(reinterpret_cast<const std::byte*>(&source), {},
+              reinterpret_cast<std::byte*>(&target), {}, {}, 4);
   CHECK(target == source);
 }
 

@@ -1,0 +1,24 @@
+// DEFLATE in its two framings, through libdeflate. Private to filters/codec (gzip.cc, zlib.cc).
+#ifndef H5ZARR_CODEC_INFLATE_H_
+#define H5ZARR_CODEC_INFLATE_H_
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+namespace h5zarr::codec {
+
+enum class DeflateFraming { kGzip, kZlib };
+
+// Decodes all of `encoded` to the front of `target`, returns the bytes written. kOutOfRange when
+// `target` is too small, kCorrupt (without a codec's name) for anything that is not a whole stream.
+// kGzip: any number of members, zero bytes after a member (both as the gzip program reads them).
+Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target);
+
+// Encodes; `target` must have DeflateBound bytes. `level` is zlib's: 0 to 9.
+Result<uint64_t> Deflate(DeflateFraming framing, int level, ByteSpan decoded,
+                         MutableByteSpan target);
+uint64_t DeflateBound(DeflateFraming framing, uint64_t decoded_bytes);
+
+}  // namespace h5zarr::codec
+
+#endif  // H5ZARR_CODEC_INFLATE_H_

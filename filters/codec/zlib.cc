@@ -1,0 +1,42 @@
+// zlib (numcodecs Zlib, HDF5's deflate): DEFLATE in zlib framing.
+#include "codec/codec_errors.h"
+#include "codec/compressor.h"
+#include "codec/factories.h"
+#include "codec/inflate.h"
+
+namespace h5zarr::codec {
+namespace {
+
+class Zlib final : public Compressor {
+ public:
+  explicit Zlib(int level) : level_(level) {}
+  std::string_view name() const override { return "zlib"; }
+  Result<uint64_t> MaxEncodedBytes(uint64_t decoded_bytes) const override {
+    // The bound is below 2 n + 64 for every n.
+    H5ZARR_RETURN_IF_ERROR(BoundedSum(name(), decoded_bytes, 64, UINT64_MAX / 2).status());
+    return DeflateBound(DeflateFraming::kZlib, decoded_bytes);
+  }
+  CodecCost cost() const override { return {1.8, level_ <= 1 ? 8.0 : level_ <= 6 ? 25.0 : 60.0}; }
+
+ protected:
+  Result<uint64_t> DecodeUpTo(ByteSpan encoded, MutableByteSpan target) const override {
+    Result<uint64_t> written = Inflate(DeflateFraming::kZlib, encoded, target);
+    return written.ok() ? written : written.status().WithContext(name());
+  }
+  uint64_t GuessDecodedBytes(ByteSpan encoded) const override { return encoded.size() * 4; }
+  Result<uint64_t> EncodeTo(ByteSpan decoded, MutableByteSpan encoded) const override {
+    return Deflate(DeflateFraming::kZlib, level_, decoded, encoded);
+  }
+
+ private:
+  int level_;
+};
+
+}  // namespace
+
+Result<AnyCodec> MakeZlib(const CodecRequest&, ConfigReader& config) {
+  const int level = static_cast<int>(config.Int("level", -1, -1, 9));
+  return MakeAs<BytesCodec, Zlib>(level < 0 ? 6 : level);  // -1 is zlib's word for its default, 6
+}
+
+}  // namespace h5zarr::codec

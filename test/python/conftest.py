@@ -1,0 +1,30 @@
+"""Starts h5py under the plugin: HDF5 reads its variables when it is loaded, so they are set here,
+before any test imports h5py. Peers (zarr-python, tensorstore, zarrs) do not use HDF5; they run in the
+same process."""
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+os.environ.setdefault("H5ZARR_PLUGIN_DIR", str(ROOT / "build/dev/plugin"))
+os.environ["HDF5_PLUGIN_PATH"] = os.environ["H5ZARR_PLUGIN_DIR"]
+os.environ["HDF5_VOL_CONNECTOR"] = "zarr"
+
+
+def pytest_configure(config):
+    plugin = Path(os.environ["H5ZARR_PLUGIN_DIR"]) / "libh5zarr.so"
+    if not plugin.exists():
+        pytest.exit(f"{plugin} is missing: ./run build, or set H5ZARR_PLUGIN_DIR", returncode=2)
+
+
+def pytest_report_header(config):
+    import h5py
+
+    return f"h5py {h5py.__version__}, HDF5 {h5py.version.hdf5_version}, {os.environ['HDF5_PLUGIN_PATH']}"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """The path of a store that is not there yet."""
+    return str(tmp_path / "store.zarr")

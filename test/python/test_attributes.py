@@ -1,0 +1,164 @@
+"""Attributes through h5py: every kind comes back as it was, and is plain JSON to others."""
+import h5py
+import numpy as np
+import pytest
+
+from support import documents, forget_hdf5, run_python
+
+NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">i4", ">f8"]
+
+
+def put(store, value, **how):
+    with h5py.File(store, "w") as f:
+        f.attrs.create("x", value, **how)
+
+
+def back(store):
+    with h5py.File(store, "r") as f:
+        return f.attrs["x"]
+
+
+def json_of(store):
+    return documents(store)["zarr.json"]["attributes"]["x"]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (0,)])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_every_number_type_and_shape(store, dtype, shape):
+    value = (np.arange(int(np.prod(shape))).reshape(shape) % 2 + 0.0).astype(dtype)
+    put(store, value)
+    got = back(store)
+    assert got.dtype == value.dtype
+    assert got.shape == shape
+    assert np.array_equal(got, value)
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 2**64 - 1])
+def test_large_integers_are_exact(store, value):
+    put(store, np.array(value, "u8" if value > 2**63 else "i8"))
+    assert int(back(store)) == value
+    assert json_of(store) == value
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0, 5e-324, 1.1])
+def test_special_floats(store, value):
+    put(store, value)
+    assert np.float64(back(store)).tobytes() == np.float64(value).tobytes()
+
+
+@pytest.mark.parametrize("text", ["", "plain", "é 数据 😀", 'quote" back\\slash \n', "x" * 70000])
+def test_texts(store, text):
+    put(store, text)
+    assert back(store) == text
+    assert json_of(store) == text
+
+
+def test_lists_of_texts_of_both_kinds(store):
+    with h5py.File(store, "w") as f:
+        f.attrs["variable"] = ["a", "", "数据"]
+        f.attrs["fixed"] = np.array([b"m", b"m/s^2"], "S8")
+    with h5py.File(store, "r") as f:
+        assert list(f.attrs["variable"]) == ["a", "", "数据"]
+        assert f.attrs["fixed"].dtype == np.dtype("S8")
+        assert f.attrs["fixed"].tolist() == [b"m", b"m/s^2"]
+
+
+def test_bytes_that_are_no_utf8(store):
+    put(store, np.bytes_(b"\xff\xfe"))
+    assert back(store) == b"\xff\xfe"
+
+
+def test_empty_attributes(store):
+    put(store, h5py.Empty("f4"))
+    assert back(store) == h5py.Empty("f4")
+    assert json_of(store) is None
+
+
+def test_compound_and_enum(store):
+    point = np.array((1, 2.5), [("x", "i4"), ("y", "f8")])
+    with h5py.File(store, "w") as f:
+        f.attrs["point"] = point
+        f.attrs.create("colour", 1, dtype=h5py.enum_dtype({"red": 0, "green": 1}, "i1"))
+    with h5py.File(store, "r") as f:
+        assert f.attrs["point"].tolist() == (1, 2.5)
+        kind = f.attrs.get_id("colour").dtype
+        assert h5py.check_enum_dtype(kind) == {"red": 0, "green": 1}
+
+
+def test_references(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"] = 1
+        f.attrs["x"] = f["g/a"].ref
+    with h5py.File(store, "r") as f:
+        assert f[f.attrs["x"]].name == "/g/a"
+
+
+def test_plain_values_do_not_need_our_attribute(store):
+    with h5py.File(store, "w") as f:
+        f.attrs["text"], f.attrs["number"], f.attrs["list"] = "é", 3, [1.5, 2.5]
+    forget_hdf5(store)
+    with h5py.File(store, "r") as f:
+        assert f.attrs["text"] == "é"
+        assert f.attrs["number"] == 3
+        assert f.attrs["list"].tolist() == [1.5, 2.5]
+
+
+def test_ours_is_hidden(store):
+    with h5py.File(store, "w") as f:
+        f.create_dataset("a", data=[1.5], dtype="f4").attrs["x"] = np.int8(1)
+    with h5py.File(store, "r") as f:
+        assert list(f["a"].attrs) == ["x"]
+        assert list(f.attrs) == []
+        assert "_hdf5" not in f["a"].attrs
+
+
+def test_a_users_attribute_of_that_name_is_kept(store):
+    put(store, 1)
+    with h5py.File(store, "r+") as f:
+        f.attrs["_hdf5"] = "mine"
+    with h5py.File(store, "r") as f:
+        assert f.attrs["_hdf5"] == "mine"
+        assert sorted(f.attrs) == ["_hdf5", "x"]
+
+
+def test_changed_renamed_and_deleted(store):
+    with h5py.File(store, "w") as f:
+        f.attrs.update({"a": 1, "b": 2, "c": 3})
+    with h5py.File(store, "r+") as f:
+        f.attrs["a"] = "now text"
+        f.attrs.modify("b", 5)
+        del f.attrs["c"]
+    with h5py.File(store, "r") as f:
+        assert dict(f.attrs) == {"a": "now text", "b": 5}
+
+
+def test_members_of_others_survive_a_change(store):
+    import zarr
+
+    zarr.open_group(store, mode="w").attrs.update({"deep": {"list": [1, {"x": None}]}, "n": 1})
+    with h5py.File(store, "r+") as f:
+        f.attrs["n"] = 2
+    assert zarr.open_group(store, mode="r").attrs.asdict()["deep"] == {"list": [1, {"x": None}]}
+
+
+def test_order_of_creation(store):
+    names = ["z", "m", "a", "q"]
+    with h5py.File(store, "w", track_order=True) as f:
+        for name in names:
+            f.attrs[name] = 1
+    with h5py.File(store, "r") as f:
+        assert list(f.attrs) == names
+
+
+def test_xarray_sees_the_dimensions(store):
+    pytest.importorskip("h5netcdf", reason="only in the main environment")
+    code = """
+import numpy as np, sys, xarray as xr
+ds = xr.Dataset({"t": (("time", "x"), np.arange(6.0).reshape(2, 3), {"units": "K"})}, {"x": [10, 20, 30]})
+ds.to_netcdf(sys.argv[1], engine="h5netcdf")
+assert xr.open_dataset(sys.argv[1], engine="h5netcdf").equals(ds)
+zarr = xr.open_zarr(sys.argv[1], consolidated=False)
+assert zarr["t"].dims == ("time", "x"), zarr["t"].dims
+assert np.array_equal(zarr["t"], ds["t"])
+"""
+    run_python(code, store)

@@ -1,0 +1,30 @@
+"""Collected cases of trouble that others had, where they stand beside the repository (H5ZARR_CASES, or
+../shared/cases): each says what to do, and what h5py, the tools and the peers must answer."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import environment
+
+CASES = Path(os.environ.get("H5ZARR_CASES", Path(__file__).resolve().parents[3] / "shared" / "cases"))
+PASSING = """
+dtype-bool-complex-half fault-fork-threads fault-kill-and-full fill-missing-chunk fill-v2-forms
+meta-consolidated-stale meta-key-encoding names-odd-and-hostile native-selection-zoo order-f-v2
+plugin-present-bad-files resize-shrink-grow ro-no-trace-and-locks shape-many-chunks shape-zero-length
+shard-index-no-crc shard-inner-walk shard-rmw-lost-update shard-truncated-killed shard-whole-write
+str-fill-and-null
+""".split()
+
+
+@pytest.mark.skipif(not CASES.is_dir(), reason=f"no cases at {CASES}")
+@pytest.mark.parametrize("case", PASSING)
+def test_case(case):
+    pytest.importorskip("tensorstore", reason="the cases' peer steps need tensorstore")
+    env = environment(PATH=f"{os.environ.get('H5ZARR_HDF5', '/usr')}/bin:{os.environ['PATH']}",
+                      PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run([sys.executable, CASES / "_lib" / "run_check.py", CASES / case], env=env,
+                          capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stdout + done.stderr

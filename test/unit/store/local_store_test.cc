@@ -1,0 +1,302 @@
+// What is particular to folders: files, links, modes, and what a listing hides.
+#include "store/local_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "conformance/store/test_stores.h"
+#include "store/temp_name.h"
+#include "unit/store/temp_directory.h"
+
+namespace h5zarr {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> TextAt(Store& store, const std::string& key) {
+  const auto bytes = store.Read(key);
+  INFO(bytes.status().message());
+  REQUIRE(bytes.ok());
+  if (!*bytes) return std::nullopt;
+  return std::string(AsText((*bytes)->span()));
+}
+
+std::vector<std::string> Tree(const std::string& path) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    names.push_back(entry.path().lexically_relative(path));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_CASE("objects are plain files named as their key, without remains") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory / "x.zarr/");
+  REQUIRE(store->Write("a/c/0", AsBytes("data")).ok());
+  CHECK(GetFile(directory / "x.zarr/a/c/0") == "data");
+  CHECK(Tree(directory.path()) ==
+        std::vector<std::string>{"x.zarr", "x.zarr/a", "x.zarr/a/c", "x.zarr/a/c/0"});
+  CHECK(store->Describe() == "file://" + (directory / "x.zarr"));
+}
+
+TEST_CASE("a store is made within an existing folder only") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory / "none/x.zarr");
+  const Status status = store->Write("a", {});
+  CHECK(status.code() == StatusCode::kNotFound);
+  CHECK(status.errno_value() == ENOENT);
+  CHECK(Tree(directory.path()).empty());
+}
+
+TEST_CASE("new files get the process's umask") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  const mode_t before = umask(027);
+  const Status status = store->Write("a/b", AsBytes("x"));
+  umask(before);
+  REQUIRE(status.ok());
+  struct stat info;
+  REQUIRE(stat((directory / "a/b").c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0640);
+}
+
+TEST_CASE("a name as long as the file system allows can be written") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  const std::string name(255, 'n');
+  REQUIRE(store->Write(name, AsBytes("x")).ok());
+  CHECK(TextAt(*store, name) == "x");
+  const Status too_long = store->Write(name + "n", AsBytes("x"));
+  CHECK(too_long.code() == StatusCode::kInvalidArgument);
+  CHECK(Tree(directory.path()) == std::vector<std::string>{name});
+}
+
+TEST_CASE("writing over a folder fails and leaves nothing behind") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  fs::create_directories(directory / "a/b");
+  const Status status = store->Write("a", AsBytes("x"));
+  CHECK_FALSE(status.ok());
+  CHECK(status.message().find("'" + (directory / "a") + "'") != std::string::npos);
+  CHECK(Tree(directory.path()) == std::vector<std::string>{"a", "a/b"});
+}
+
+TEST_CASE("what a killed writer left is hidden from listings and walks, and goes with its prefix") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE(store->Write("a/0", AsBytes("x")).ok());
+  PutFile(directory / "a/.h5zarr-123-456.tmp", "half");
+  const auto entries = store->List("a");
+  REQUIRE(entries.ok());
+  REQUIRE(entries->size() == 1);
+  CHECK((*entries)[0].name == "0");
+  int visits = 0;
+  REQUIRE(store
+              ->Walk("",
+                     [&](std::string_view key, uint64_t) {
+                       ++visits;
+                       CHECK(key == "a/0");
+                       return OkStatus();
+                     })
+              .ok());
+  CHECK(visits == 1);
+  REQUIRE(store->DeletePrefix("a").ok());
+  CHECK(Tree(directory.path()).empty());
+}
+
+TEST_CASE("a key that would be hidden is refused") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  CHECK(store->Write("a/.h5zarr-1-2.tmp", {}).code() == StatusCode::kInvalidArgument);
+  CHECK(store->Write(".h5zarr-1-2.tmp/a", {}).code() == StatusCode::kInvalidArgument);
+  CHECK(Tree(directory.path()).empty());
+}
+
+TEST_CASE("a temporary name that an earlier process left is not used again") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  // Names end in a number that counts up: the next few are taken.
+  std::string name = NextTempName();
+  const std::size_t dash = name.rfind('-') + 1;
+  const uint64_t number = std::stoull(name.substr(dash));
+  for (uint64_t i = 1; i <= 5; ++i) {
+    PutFile(directory / (name.substr(0, dash) + std::to_string(number + i) + ".tmp"), "theirs");
+  }
+  REQUIRE(store->Write("a", AsBytes("x")).ok());
+  CHECK(TextAt(*store, "a") == "x");
+  for (uint64_t i = 1; i <= 5; ++i) {
+    CHECK(GetFile(directory / (name.substr(0, dash) + std::to_string(number + i) + ".tmp")) ==
+          "theirs");
+  }
+}
+
+TEST_CASE("a FIFO, socket or device at a key is an error and never waited for") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE(mkfifo((directory / "fifo").c_str(), 0666) == 0);
+  fs::create_symlink("/dev/zero", directory / "device");
+  for (const char* key : {"fifo", "device"}) {
+    const auto bytes = store->Read(key);
+    CHECK(bytes.status().code() == StatusCode::kIo);
+    CHECK(bytes.status().message().find(key) != std::string::npos);
+    CHECK(store->ObjectBytes(key).status().code() == StatusCode::kIo);
+    CHECK(ReadAll(*store, {Op(key, ByteRange::Span(0, 10))}).status.code() == StatusCode::kIo);
+  }
+  CHECK(store->List("")->empty());
+}
+
+TEST_CASE("linked files and folders are read, listed and walked as if they were there") {
+  TempDirectory directory;
+  TempDirectory elsewhere;
+  PutFile(elsewhere / "chunk", "linked");
+  auto store = MakeLocalStore(directory.path());
+  fs::create_symlink(elsewhere.path(), directory / "folder");
+  fs::create_symlink(elsewhere / "chunk", directory / "file");
+  fs::create_symlink(elsewhere / "none", directory / "dangling");
+  CHECK(TextAt(*store, "folder/chunk") == "linked");
+  CHECK(TextAt(*store, "file") == "linked");
+  CHECK(TextAt(*store, "dangling") == std::nullopt);
+  const auto entries = store->List("");
+  REQUIRE(entries.ok());
+  REQUIRE(entries->size() == 2);
+  CHECK((*entries)[0].name == "file");
+  CHECK((*entries)[1].is_prefix);
+  std::vector<std::string> keys;
+  REQUIRE(store
+              ->Walk("",
+                     [&](std::string_view key, uint64_t bytes) {
+                       CHECK(bytes == 6);
+                       keys.emplace_back(key);
+                       return OkStatus();
+                     })
+              .ok());
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"file", "folder/chunk"});
+}
+
+TEST_CASE("a link to a folder above does not send a walk round in circles") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE(store->Write("a/b/x", AsBytes("1")).ok());
+  fs::create_directory_symlink(directory / "a", directory / "a/b/up");
+  int visits = 0;
+  REQUIRE(store
+              ->Walk("",
+                     [&](std::string_view, uint64_t) {
+                       ++visits;
+                       return OkStatus();
+                     })
+              .ok());
+  CHECK(visits == 1);
+}
+
+TEST_CASE("removing a prefix removes links, never what they lead to") {
+  TempDirectory directory;
+  TempDirectory elsewhere;
+  PutFile(elsewhere / "precious", "1");
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE(store->Write("a/x", AsBytes("1")).ok());
+  fs::create_directory_symlink(elsewhere.path(), directory / "a/folder");
+  fs::create_directory_symlink(elsewhere.path(), directory / "link");
+  REQUIRE(store->DeletePrefix("a").ok());
+  REQUIRE(store->DeletePrefix("link").ok());
+  CHECK(Tree(directory.path()).empty());
+  fs::create_directory_symlink(elsewhere.path(), directory / "again");
+  REQUIRE(store->DeletePrefix("").ok());
+  CHECK_FALSE(fs::exists(directory.path()));
+  CHECK(GetFile(elsewhere / "precious") == "1");
+}
+
+TEST_CASE("a store that is reached through a link is emptied, the link stays usable") {
+  TempDirectory directory;
+  fs::create_directory(directory / "real");
+  fs::create_directory_symlink(directory / "real", directory / "x.zarr");
+  auto store = MakeLocalStore(directory / "x.zarr");
+  REQUIRE(store->Write("a/b", AsBytes("1")).ok());
+  REQUIRE(store->DeletePrefix("").ok());
+  CHECK(Tree(directory.path()) == std::vector<std::string>{"real", "x.zarr"});
+  REQUIRE(store->Write("a/b", AsBytes("2")).ok());
+  CHECK(GetFile(directory / "real/a/b") == "2");
+}
+
+TEST_CASE("deleting a linked object removes the link, a link to a folder is no object") {
+  TempDirectory directory;
+  TempDirectory elsewhere;
+  PutFile(elsewhere / "chunk", "1");
+  fs::create_symlink(elsewhere / "chunk", directory / "file");
+  fs::create_directory_symlink(elsewhere.path(), directory / "folder");
+  auto store = MakeLocalStore(directory.path());
+  CHECK(*store->Delete("file"));
+  CHECK_FALSE(*store->Delete("folder"));
+  CHECK(GetFile(elsewhere / "chunk") == "1");
+  CHECK(Tree(directory.path()) == std::vector<std::string>{"folder"});
+}
+
+TEST_CASE("a store that is open for reading changes nothing") {
+  TempDirectory directory;
+  PutFile(directory / "zarr.json", "{}");
+  LocalStoreOptions options;
+  options.read_only = true;
+  auto store = MakeLocalStore(directory.path(), options);
+  CHECK(store->read_only());
+  const auto refused = [](const Status& status) {
+    return status.code() == StatusCode::kPermissionDenied && status.errno_value() == EACCES;
+  };
+  CHECK(refused(store->Write("a", {})));
+  CHECK(refused(store->Delete("zarr.json").status()));
+  CHECK(refused(store->DeletePrefix("")));
+  CHECK(refused(store->RenamePrefix("a", "b")));
+  CHECK(refused(store->Lock("zarr.json", 1).status()));
+  CHECK(TextAt(*store, "zarr.json") == "{}");
+  CHECK(Tree(directory.path()) == std::vector<std::string>{"zarr.json"});
+}
+
+TEST_CASE("what the system forbids is an error with its errno, never absence") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  PutFile(directory / "secret", "1");
+  REQUIRE(chmod(directory.path().c_str(), 0) == 0);
+  // In a child, as a user whom modes concern.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    const bool refused = store->Read("secret").status().errno_value() == EACCES &&
+                         store->Write("new", {}).errno_value() == EACCES &&
+                         store->ObjectBytes("secret").status().errno_value() == EACCES &&
+                         store->List("").status().errno_value() == EACCES &&
+                         store->Delete("secret").status().errno_value() == EACCES;
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  REQUIRE(chmod(directory.path().c_str(), 0700) == 0);
+}
+
+TEST_CASE("a file changed in place has another generation") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE(store->Write("a", AsBytes("one")).ok());
+  Generation before;
+  REQUIRE(store->Read("a", &before).ok());
+  struct timespec times[2] = {{0, UTIME_OMIT}, {12345, 678}};
+  REQUIRE(utimensat(AT_FDCWD, (directory / "a").c_str(), times, 0) == 0);
+  Generation after;
+  REQUIRE(store->Read("a", &after).ok());
+  CHECK_FALSE(before == after);
+}
+
+}  // namespace
+}  // namespace h5zarr

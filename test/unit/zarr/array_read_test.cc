@@ -1,0 +1,245 @@
+#include <unistd.h>
+
+#include "store/local_store.h"
+#include "unit/zarr/array_fixture.h"
+
+namespace h5zarr::zarr::test {
+
+TEST_CASE("absent chunks read as fill") {
+  ArrayMetadata metadata = Metadata({5, 7}, {2, 3});
+  metadata.fill.bytes = {std::byte{9}, std::byte{0}};
+  Fixture f(metadata);
+  CHECK(ReadBox<uint16_t>(*f.array, {1, 2}, {3, 4}) == std::vector<uint16_t>(12, 9));
+}
+
+TEST_CASE("all chunks of a batch over several arrays are read in one go") {
+  Fixture f(Metadata({100}, {10}, DType::Uint(2), {Gzip()}));
+  ArrayMetadata sharded = Metadata({100}, {20}, DType::Uint(2), {Sharded({5}, {Gzip()})});
+  auto other = Value(Array::Open(&f.store, "b", sharded, f.options));
+  const auto values = Iota<uint16_t>(100, 1);
+  WriteBox(*f.array, {0}, {100}, values);
+  WriteBox(*other, {0}, {100}, values);
+  f.Open();
+  other = Value(Array::Open(&f.store, "b", sharded, f.options));
+  f.store.ResetCounts();
+  std::vector<uint16_t> first(100), second(100);
+  const Selection all = Box({0}, {100}, 2);
+  ReadRequest requests[] = {
+      {f.array.get(), &all, reinterpret_cast<std::byte*>(first.data()), {}},
+      {other.get(), &all, reinterpret_cast<std::byte*>(second.data()), {}}};
+  RequireOk(Array::Read(requests));
+  CHECK(first == values);
+  CHECK(second == values);
+  CHECK(f.store.batches == 2);  // indexes, then data
+  CHECK(f.store.reads == 5 + 10 + 20);
+}
+
+TEST_CASE("a shard's index is fetched once") {
+  Fixture f(Metadata({100}, {100}, DType::Uint(2), {Sharded({5}, {Gzip()})}));
+  WriteBox(*f.array, {0}, {100}, Iota<uint16_t>(100, 1));
+  f.options.cache_bytes = 0;
+  f.Open();
+  f.store.ResetCounts();
+  for (uint64_t at = 0; at < 100; at += 10) ReadBox<uint16_t>(*f.array, {at}, {10});
+  CHECK(f.store.batches == 11);
+}
+
+TEST_CASE("element by element readers fetch and decode a chunk once") {
+  Fixture f(Metadata({1000}, {100}, DType::Uint(2), {Gzip()}));
+  WriteBox(*f.array, {0}, {1000}, Iota<uint16_t>(1000));
+  f.Open();
+  f.store.ResetCounts();
+  for (uint64_t i = 0; i < 1000; ++i) {
+    CHECK(ReadBox<uint16_t>(*f.array, {i}, {1}) == std::vector<uint16_t>{static_cast<uint16_t>(i)});
+  }
+  CHECK(f.store.batches == 10);
+}
+
+TEST_CASE("wholly read chunks do not push others out of the cache") {
+  Fixture f(Metadata({1000}, {100}, DType::Uint(2), {Gzip()}));
+  WriteBox(*f.array, {0}, {1000}, Iota<uint16_t>(1000));
+  f.options.cache_bytes = 250;
+  f.Open();
+  ReadBox<uint16_t>(*f.array, {5}, {1});
+  ReadBox<uint16_t>(*f.array, {100}, {900});
+  f.store.ResetCounts();
+  ReadBox<uint16_t>(*f.array, {6}, {1});
+  CHECK(f.store.batches == 0);
+}
+
+TEST_CASE("only the rows wanted of a large chunk without codecs are read") {
+  const uint64_t rows = 64, row = 4096;
+  Fixture f(Metadata({rows, row}, {rows, row}));
+  WriteBox(*f.array, {0, 0}, {rows, row}, Iota<uint16_t>(rows * row));
+  f.Open();
+  f.store.ResetCounts();
+  CHECK(ReadBox<uint16_t>(*f.array, {7, 0}, {2, row}) == Iota<uint16_t>(2 * row, 7 * row));
+  CHECK(f.store.reads == 1);
+  CHECK(f.store.read_bytes == 2 * row * 2);
+  f.store.ResetCounts();
+  ReadBox<uint16_t>(*f.array, {7, 100}, {1, 2000});
+  CHECK(f.store.read_bytes == 4000);
+}
+
+TEST_CASE("short rows of a large chunk without codecs are read together") {
+  const uint64_t rows = 4096, row = 64;
+  Fixture f(Metadata({rows, row}, {rows, row}));
+  WriteBox(*f.array, {0, 0}, {rows, row}, Iota<uint16_t>(rows * row));
+  f.Open();
+  f.store.ResetCounts();
+  const auto column = ReadBox<uint16_t>(*f.array, {0, 3}, {rows, 1});
+  for (uint64_t i = 0; i < rows; ++i) CHECK(column[i] == static_cast<uint16_t>(i * row + 3));
+  CHECK(f.store.reads == 1);
+}
+
+TEST_CASE("rows of an inner chunk without codecs are found within its shard") {
+  const uint64_t row = 40000;
+  Fixture f(Metadata({4, row}, {4, row}, DType::Uint(2), {Sharded({2, row})}));
+  WriteBox(*f.array, {0, 0}, {4, row}, Iota<uint16_t>(4 * row));
+  f.Open();
+  f.store.ResetCounts();
+  CHECK(ReadBox<uint16_t>(*f.array, {3, 0}, {1, row}) == Iota<uint16_t>(row, 3 * row));
+  CHECK(f.store.read_bytes == row * 2 + 2 * 16 + 4);
+}
+
+TEST_CASE("a truncated chunk is an error that names it, never fill") {
+  for (const bool compressed : {false, true}) {
+    Fixture f(Metadata({100000}, {50000}, DType::Uint(2),
+                       compressed ? std::vector<CodecSpec>{Gzip()} : std::vector<CodecSpec>{}));
+    WriteBox(*f.array, {0}, {100000}, Iota<uint16_t>(100000));
+    f.Open();
+    std::string bytes = f.store.Bytes("a/c/1");
+    bytes.resize(bytes.size() - 1);
+    f.store.Put("a/c/1", bytes);
+    std::vector<uint16_t> values;
+    for (const uint64_t start : {50000u, 60000u}) {
+      const Status status = TryReadBox(*f.array, {start}, {100}, &values);
+      CHECK(status.code() == StatusCode::kCorrupt);
+      CHECK(status.message().find("a/c/1") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a chunk without codecs that is too long is an error") {
+  for (const uint64_t count : {10, 3}) {
+    Fixture f(Metadata({10}, {10}));
+    f.store.Put("a/c/0", std::string(21, 'x'));
+    std::vector<uint16_t> values;
+    CHECK(TryReadBox(*f.array, {0}, {count}, &values).code() == StatusCode::kCorrupt);
+  }
+}
+
+TEST_CASE("an empty or short shard is an error, never fill") {
+  Fixture f(Metadata({10}, {10}, DType::Uint(2), {Sharded({5})}));
+  for (const uint64_t length : {0, 1, 35}) {
+    f.store.Put("a/c/0", std::string(length, '\xff'));
+    std::vector<uint16_t> values;
+    CHECK(TryReadBox(*f.array, {0}, {10}, &values).code() == StatusCode::kCorrupt);
+  }
+}
+
+TEST_CASE("a shard replaced between index and data is read anew") {
+  Fixture f(Metadata({100}, {100}, DType::Uint(2), {Sharded({5}, {Gzip()})}));
+  WriteBox(*f.array, {0}, {100}, std::vector<uint16_t>(100, 1));
+  const std::string old_shard = f.store.Bytes("a/c/0");
+  WriteBox(*f.array, {0}, {100}, Iota<uint16_t>(100, 500));
+  const std::string new_shard = f.store.Bytes("a/c/0");
+  REQUIRE(old_shard != new_shard);
+  f.store.Put("a/c/0", old_shard);
+  f.Open();
+  int batch = 0;
+  f.store.before_batch = [&](std::span<ReadOp>) {
+    if (++batch == 2) f.store.Put("a/c/0", new_shard);
+  };
+  CHECK(ReadBox<uint16_t>(*f.array, {0}, {100}) == Iota<uint16_t>(100, 500));
+  CHECK(batch == 4);
+}
+
+TEST_CASE("an index kept from an earlier read is dropped when the shard has changed") {
+  Fixture f(Metadata({100}, {100}, DType::Uint(2), {Sharded({5}, {Gzip()})}));
+  f.options.cache_bytes = 0;
+  f.Open();
+  WriteBox(*f.array, {0}, {100}, std::vector<uint16_t>(100, 1));
+  ReadBox<uint16_t>(*f.array, {0}, {3});
+  auto other = Value(Array::Open(&f.store, "a", f.metadata, f.options));
+  WriteBox(*other, {0}, {100}, Iota<uint16_t>(100, 500));
+  CHECK(ReadBox<uint16_t>(*f.array, {50}, {3}) == Iota<uint16_t>(3, 550));
+}
+
+TEST_CASE("memory between strided elements stays untouched") {
+  Fixture f(Metadata({4, 4}, {4, 4}));
+  WriteBox(*f.array, {0, 0}, {4, 4}, Iota<uint16_t>(16));
+  std::vector<uint16_t> memory(40, 77);
+  const Selection selection = GridSelection{{{0, 2, 2, 1}, {1, 1, 1, 2}}, {-20, 4}};
+  ReadRequest request{f.array.get(), &selection, reinterpret_cast<std::byte*>(memory.data() + 20), {}};
+  RequireOk(Array::Read({&request, 1}));
+  std::vector<uint16_t> expected(40, 77);
+  expected[20] = 1, expected[22] = 2, expected[10] = 9, expected[12] = 10;
+  CHECK(memory == expected);
+}
+
+TEST_CASE("an array of 10^12 elements in chunks of one reads what is asked for") {
+  Fixture f(Metadata({1'000'000'000'000}, {1}));
+  WriteBox<uint16_t>(*f.array, {999'999'999'999}, {1}, {42});
+  f.Reopen();
+  CHECK(ReadBox<uint16_t>(*f.array, {999'999'999'998}, {2}) == std::vector<uint16_t>{0, 42});
+  CHECK(Value(f.array->ListStoredChunks()).size() == 1);
+}
+
+TEST_CASE("a chunk of 8 GiB without codecs is read in part") {
+  // A sparse file stands for the chunk.
+  const std::string root = std::string("/tmp/h5zarr_array_read_test.") + std::to_string(getpid());
+  auto store = MakeLocalStore(root);
+  Executor executor(2);
+  ArrayOptions options;
+  options.executor = &executor;
+  const uint64_t side = uint64_t{1} << 16;
+  ArrayMetadata metadata = Metadata({side, side}, {side, side});
+  auto array = Value(Array::Open(store.get(), "a", metadata, options));
+  RequireOk(store->Write("a/c/0/0", {}));
+  REQUIRE(truncate((root + "/a/c/0/0").c_str(), static_cast<off_t>(side * side * 2)) == 0);
+  CHECK(ReadBox<uint16_t>(*array, {side - 1, 5}, {1, 3}) == std::vector<uint16_t>(3, 0));
+  CHECK(ReadBox<uint16_t>(*array, {0, side - 1}, {100, 1}) == std::vector<uint16_t>(100, 0));
+  RequireOk(store->DeletePrefix(""));
+}
+
+TEST_CASE("text keeps alive what its elements refer to") {
+  ArrayMetadata metadata = Metadata({4}, {2}, DType::String(), {{"vlen-utf8", Json()}, Gzip()});
+  metadata.fill.bytes = {std::byte{'-'}};
+  Fixture f(metadata);
+  const std::string words[] = {"alpha", ""};
+  const VlenRef refs[] = {{5, reinterpret_cast<const std::byte*>(words[0].data())}, {}};
+  const Selection two = Box({0}, {2}, sizeof(VlenRef));
+  WriteRequest write{f.array.get(), &two, reinterpret_cast<const std::byte*>(refs)};
+  RequireOk(Array::Write({&write, 1}));
+  f.Open();
+  VlenRef out[4];
+  const Selection all = Box({0}, {4}, sizeof(VlenRef));
+  ReadRequest read{f.array.get(), &all, reinterpret_cast<std::byte*>(out), {}};
+  RequireOk(Array::Read({&read, 1}));
+  f.array.reset();
+  auto text = [](const VlenRef& ref) {
+    return std::string(reinterpret_cast<const char*>(ref.data), ref.size_bytes);
+  };
+  CHECK(text(out[0]) == "alpha");
+  CHECK(text(out[1]).empty());
+  CHECK(text(out[3]) == "-");
+}
+
+TEST_CASE("a read much larger than its memory budget is done in slices") {
+  Fixture f(Metadata({10000}, {10}, DType::Uint(2), {Gzip()}));
+  f.options.memory_bytes = 100;
+  f.options.cache_bytes = 1 << 20;
+  f.Open();
+  WriteBox(*f.array, {0}, {10000}, Iota<uint16_t>(10000));
+  f.Open();
+  f.store.ResetCounts();
+  std::vector<uint16_t> half(5000);
+  const Selection odd = GridSelection{{{1, 2, 5000, 1}}, {2}};
+  ReadRequest request{f.array.get(), &odd, reinterpret_cast<std::byte*>(half.data()), {}};
+  RequireOk(Array::Read({&request, 1}));
+  CHECK(half[4999] == 9999);
+  CHECK(f.store.batches > 100);
+}
+
+}  // namespace h5zarr::zarr::test

@@ -1,0 +1,210 @@
+#include "h5/connector.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "h5zarr/h5zarr.h"
+#include "host/host_api.h"
+
+namespace h5zarr {
+namespace {
+
+Connector* connector = nullptr;
+
+herr_t initialize(hid_t vipl_id) {
+  (void)vipl_id;
+  // Runs in every program that ever fails to open a file: no thread, no socket, no output. It must not
+  // fail either, or the whole library would.
+  if (connector == nullptr) {
+    try {
+      connector = new Connector;
+      connector->environment_status = connector->environment_config.ApplyEnvironment();
+      connector->executor = std::make_unique<Executor>(connector->environment_config.threads);
+    } catch (...) {
+      return -1;
+    }
+  }
+  connector->external_links_registered = false;
+  connector->filters_registered = false;
+  return 0;
+}
+
+herr_t terminate() {
+  // HDF5's identifiers end with it; a later H5open makes others.
+  host::ForgetNativeConnector();
+  return 0;
+}
+
+herr_t optional(void* object, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
+  return H5VLoptional(UnderOf(object), host::NativeConnector(), args, dxpl, request);
+}
+
+}  // namespace
+
+Connector& GetConnector() { return *connector; }
+
+const H5VL_class_t* ConnectorClass() {
+  // Assembled at the first call: the parts are constants of other files, which may not be initialised
+  // before this one's.
+  static H5VL_class_t connector_class;
+  connector_class.version = H5VL_VERSION;
+  connector_class.value = static_cast<H5VL_class_value_t>(H5ZARR_CONNECTOR_VALUE);
+  connector_class.name = H5ZARR_CONNECTOR_NAME;
+  connector_class.conn_version = 1;
+  connector_class.cap_flags = 0;  // get_cap_flags answers
+  connector_class.initialize = initialize;
+  connector_class.terminate = terminate;
+  connector_class.info_cls = kInfoClass;
+  connector_class.wrap_cls = kWrapClass;
+  connector_class.attr_cls = kAttributeClass;
+  connector_class.dataset_cls = kDatasetClass;
+  connector_class.datatype_cls = kDatatypeClass;
+  connector_class.file_cls = kFileClass;
+  connector_class.group_cls = kGroupClass;
+  connector_class.link_cls = kLinkClass;
+  connector_class.object_cls = kObjectClass;
+  connector_class.introspect_cls = kIntrospectClass;
+  connector_class.blob_cls = kBlobClass;
+  connector_class.token_cls = kTokenClass;
+  connector_class.optional = optional;
+  return &connector_class;
+}
+
+Result<Config> ConfigOf(hid_t fapl) {
+  H5ZARR_RETURN_IF_ERROR(GetConnector().environment_status);
+  Config config = GetConnector().environment_config;
+  void* info = nullptr;
+  if (H5Pget_vol_info(fapl, &info) < 0) return host::AlreadyReported();
+  if (info != nullptr) {
+    const std::unique_ptr<ConnectorInfo> copy(static_cast<ConnectorInfo*>(info));
+    H5ZARR_RETURN_IF_ERROR(config.Apply(copy->text));
+  }
+  return config;
+}
+
+namespace {
+
+shadow::NodePtr NodeOf(const std::shared_ptr<shadow::StoreFile>& store, host::NativeObject native,
+                       const host::Identity& identity) {
+  return native.type == H5I_FILE ? store->root()
+                                 : store->FindOrMakeNode(identity.token, native.type);
+}
+
+}  // namespace
+
+Result<void*> Wrap(void* under, H5I_type_t type, const Object* beside) {
+  if (under == nullptr) return host::AlreadyReported();
+  host::NativeHandle native(under, type);
+  auto object = std::make_unique<Object>();
+  object->native = native.object();
+  Connector& state = GetConnector();
+  if (!state.stores.empty() && type != H5I_ATTR) {
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+    object->store = state.stores.ByFileNumber(identity.fileno);
+    if (object->store != nullptr) {
+      object->node = NodeOf(object->store, native.object(), identity);
+      if (!object->node->broken.ok()) return object->node->broken;
+    }
+  } else if (type == H5I_ATTR && beside != nullptr) {
+    object->store = beside->store;
+  }
+  native.Release();
+  if (object->store != nullptr) object->store->Attach(object.get());
+  return static_cast<void*>(object.release());
+}
+
+Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner,
+                            std::string name) {
+  if (under == nullptr) return host::AlreadyReported();
+  auto object = std::make_unique<Object>();
+  object->native = {under, H5I_ATTR};
+  object->store = beside != nullptr ? beside->store : nullptr;
+  object->node = owner;
+  object->attribute_name = std::move(name);
+  if (object->store != nullptr) object->store->Attach(object.get());
+  return static_cast<void*>(object.release());
+}
+
+namespace {
+
+// Saves the store of an object that is about to close, where that is due.
+Status SaveBeforeClose(const Object* object) {
+  shadow::StoreFile* store = object->store.get();
+  if (store == nullptr || !object->counted) return OkStatus();
+  const bool last = store->open_objects() == 1;
+  if (!last && object->native.type != H5I_FILE) return OkStatus();
+  return host::CatchAll([&] { return last ? store->SaveForClose() : store->Save(); });
+}
+
+}  // namespace
+
+herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t dxpl,
+                   void** request) {
+  Object* object = AsObject(opaque);
+  const std::shared_ptr<shadow::StoreFile> store = object->store;
+  if (host::HostIsTerminating()) GetConnector().executor->SetSerial(true);
+  const Status saved = SaveBeforeClose(object);
+  if (!saved.ok()) {
+    if (!host::HostIsTerminating()) {
+      host::PushStatus(saved, operation);
+      return -1;
+    }
+    std::fprintf(stderr, "h5zarr: '%s' could not be saved at exit: %s\n", store->name().c_str(),
+                 saved.message().c_str());
+  }
+  if (store != nullptr && object->counted) {
+    if (store->open_objects() == 1) GetConnector().stores.Remove(store.get());
+    host::Guard(operation, [&] {
+      store->Detach(object);
+      return OkStatus();
+    });
+  }
+  const herr_t closed = close(object->native.under, host::NativeConnector(), dxpl, request);
+  if (closed < 0) {
+    host::KeepErrors keep;
+    delete object;
+    return closed;
+  }
+  delete object;
+  return closed;
+}
+
+Status RequireWritable(const Object* object) {
+  if (object == nullptr || object->store == nullptr) return OkStatus();
+  return object->store->CheckWritable();
+}
+
+Result<shadow::NodePtr> PrepareLocation(const Object* object, const H5VL_loc_params_t* loc) {
+  if (object == nullptr || object->store == nullptr) return shadow::NodePtr();
+  shadow::StoreFile& store = *object->store;
+  switch (loc->type) {
+    case H5VL_OBJECT_BY_SELF: {
+      H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution self, store.Resolve(object->node, "."));
+      return self.node;
+    }
+    case H5VL_OBJECT_BY_NAME: {
+      H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution named,
+                              store.Resolve(object->node, loc->loc_data.loc_by_name.name));
+      return named.node;
+    }
+    case H5VL_OBJECT_BY_IDX: {
+      // Which link is the n-th can only be told when all are there.
+      H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution group,
+                              store.Resolve(object->node, loc->loc_data.loc_by_idx.name));
+      if (group.node != nullptr) H5ZARR_RETURN_IF_ERROR(store.Fill(group.node, false));
+      return shadow::NodePtr();
+    }
+    case H5VL_OBJECT_BY_TOKEN:
+      return store.FindNode(host::TokenKey(*loc->loc_data.loc_by_token.token));
+  }
+  return shadow::NodePtr();
+}
+
+Result<shadow::Resolution> PreparePath(const Object* object, const H5VL_loc_params_t* loc,
+                                       const char* path) {
+  if (object == nullptr || object->store == nullptr) return shadow::Resolution();
+  H5ZARR_ASSIGN_OR_RETURN(shadow::NodePtr base, PrepareLocation(object, loc));
+  return object->store->Resolve(base, path);
+}
+
+}  // namespace h5zarr

@@ -1,0 +1,110 @@
+// connector: the plugin's state in one process and one HDF5, and what all callback files share.
+#ifndef H5ZARR_H5_CONNECTOR_H_
+#define H5ZARR_H5_CONNECTOR_H_
+
+#include <hdf5.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/config.h"
+#include "base/status.h"
+#include "exec/executor.h"
+#include "host/guard.h"
+#include "host/native.h"
+#include "host/object.h"
+#include "shadow/store_file.h"
+
+namespace h5zarr {
+
+// Made by `initialize` and never destroyed: HDF5 closes files from its exit handler, after our static
+// objects would be gone.
+struct Connector {
+  Config environment_config;      // the defaults with H5ZARR_<KEY> applied
+  Status environment_status;      // a bad value there is reported by the first create or open
+  std::unique_ptr<Executor> executor;
+  shadow::StoreRegistry stores;
+  bool external_links_registered = false;
+  bool filters_registered = false;
+  bool in_post_open = false;      // HDF5 is wrapping a file for its own use
+  std::string refused_probe;      // a store that IS_ACCESSIBLE found without a connector being named
+};
+Connector& GetConnector();
+
+// The connector's configuration of one file, as HDF5 carries it about (H5VL_info_class_t).
+struct ConnectorInfo {
+  std::string text;
+};
+// The configuration that a file access list asks for: environment, then the list's string.
+Result<Config> ConfigOf(hid_t fapl);
+
+// What H5PLget_plugin_info answers.
+const H5VL_class_t* ConnectorClass();
+extern const H5VL_attr_class_t kAttributeClass;
+extern const H5VL_dataset_class_t kDatasetClass;
+extern const H5VL_datatype_class_t kDatatypeClass;
+extern const H5VL_file_class_t kFileClass;
+extern const H5VL_group_class_t kGroupClass;
+extern const H5VL_link_class_t kLinkClass;
+extern const H5VL_object_class_t kObjectClass;
+extern const H5VL_info_class_t kInfoClass;
+extern const H5VL_wrap_class_t kWrapClass;
+extern const H5VL_introspect_class_t kIntrospectClass;
+extern const H5VL_blob_class_t kBlobClass;
+extern const H5VL_token_class_t kTokenClass;
+
+inline Object* AsObject(void* object) { return static_cast<Object*>(object); }
+inline void* UnderOf(void* object) {
+  return object != nullptr ? AsObject(object)->native.under : nullptr;
+}
+
+// Makes the wrapper of a native object that a callback on `beside` produced. In which store it lies is
+// asked of the object itself: external links, mounts and references lead elsewhere. Takes `under`, which
+// is closed on failure; null (HDF5 failed) is AlreadyReported.
+Result<void*> Wrap(void* under, H5I_type_t type, const Object* beside);
+// The same for an attribute named `name` whose owner is `owner`.
+Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner,
+                            std::string name);
+
+// Closes an object: saves its store first where this is the file or the store's last object, then
+// closes the native object with `close`. When saving fails nothing is closed and -1 returned, so that the
+// program can try again; while the library terminates the failure is printed and the object closed.
+using NativeClose = herr_t (*)(void* under, hid_t connector, hid_t dxpl, void** request);
+herr_t CloseObject(const char* operation, void* object, NativeClose close, hid_t dxpl,
+                   void** request);
+
+// For callbacks that change something: Ok for native files.
+Status RequireWritable(const Object* object);
+
+// Loads into the shadow what a location leads to. The node there, or null (not in this store, or not
+// there).
+Result<shadow::NodePtr> PrepareLocation(const Object* object, const H5VL_loc_params_t* loc);
+// Where a name below a location leads: the location itself is resolved first.
+Result<shadow::Resolution> PreparePath(const Object* object, const H5VL_loc_params_t* loc,
+                                       const char* path);
+
+// After a link was made at `path` below `base`: where the store could not follow (`status`), the link is
+// removed from the shadow again. Returns `status`.
+Status UndoOnFailure(const Object* base, const char* path, Status status);
+
+// Turns what a native call returned into a Status.
+inline Status NativeStatus(herr_t result) {
+  return result < 0 ? host::AlreadyReported() : OkStatus();
+}
+
+// External links are opened by a class of ours, once per process: native code would open their targets
+// without us. Objects a traversal opened stay open until the outermost callback ends (TraversalScope).
+void RegisterExternalLinks();
+class TraversalScope {
+ public:
+  TraversalScope();
+  ~TraversalScope();
+};
+
+// Registers the filters this plugin brings with the host.
+void RegisterFilters();
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_H5_CONNECTOR_H_

@@ -1,0 +1,75 @@
+// Committed datatype callbacks.
+
+#include "h5/connector.h"
+
+namespace h5zarr {
+namespace {
+
+void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t type,
+                      hid_t lcpl, hid_t tcpl, hid_t tapl, hid_t dxpl, void** request) {
+  return host::GuardPointer("datatype_commit", [&]() -> Result<void*> {
+    TraversalScope scope;
+    Object* object = AsObject(opaque);
+    H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
+    if (object->store != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(object->store->CheckNewPath(name));
+      H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
+    }
+    void* under = H5VLdatatype_commit(object->native.under, loc, host::NativeConnector(), name,
+                                      type, lcpl, tcpl, tapl, dxpl, request);
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATATYPE, object));
+    if (object->store != nullptr && name != nullptr) {
+      const Status noted = UndoOnFailure(object, name,
+                                         object->store->NoteCreated(object->node, name));
+      if (!noted.ok()) {
+        CloseObject("datatype_commit", wrapper, H5VLdatatype_close, dxpl, nullptr);
+        return noted;
+      }
+    }
+    return wrapper;
+  });
+}
+
+void* datatype_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t tapl,
+                    hid_t dxpl, void** request) {
+  return host::GuardPointer("datatype_open", [&]() -> Result<void*> {
+    TraversalScope scope;
+    Object* object = AsObject(opaque);
+    H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
+    void* under = H5VLdatatype_open(object->native.under, loc, host::NativeConnector(), name, tapl,
+                                    dxpl, request);
+    return Wrap(under, H5I_DATATYPE, object);
+  });
+}
+
+herr_t datatype_get(void* object, H5VL_datatype_get_args_t* args, hid_t dxpl, void** request) {
+  return H5VLdatatype_get(UnderOf(object), host::NativeConnector(), args, dxpl, request);
+}
+
+herr_t datatype_specific(void* opaque, H5VL_datatype_specific_args_t* args, hid_t dxpl,
+                         void** request) {
+  return host::Guard("datatype_specific", [&]() -> Status {
+    Object* object = AsObject(opaque);
+    if (args->op_type == H5VL_DATATYPE_FLUSH && object->store != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(object->store->Save());
+    }
+    return NativeStatus(H5VLdatatype_specific(object->native.under, host::NativeConnector(), args,
+                                              dxpl, request));
+  });
+}
+
+herr_t datatype_optional(void* object, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
+  return H5VLdatatype_optional(UnderOf(object), host::NativeConnector(), args, dxpl, request);
+}
+
+herr_t datatype_close(void* object, hid_t dxpl, void** request) {
+  return CloseObject("datatype_close", object, H5VLdatatype_close, dxpl, request);
+}
+
+}  // namespace
+
+const H5VL_datatype_class_t kDatatypeClass = {datatype_commit,   datatype_open,
+                                              datatype_get,      datatype_specific,
+                                              datatype_optional, datatype_close};
+
+}  // namespace h5zarr

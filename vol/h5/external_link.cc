@@ -1,0 +1,238 @@
+// External links. HDF5's own class opens a target with the parent's driver, which for a store is the
+// shadow's; ours opens it as the program would, through this connector. It takes the place of HDF5's
+// class for the whole process, so parents that are not ours are refused rather than answered wrongly.
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "h5/connector.h"
+#include "host/host_api.h"
+
+namespace h5zarr {
+namespace {
+
+// Identifiers that a traversal opened: HDF5 still works on them when the traversal returns.
+int scope_depth = 0;
+std::vector<hid_t>* pending = nullptr;
+
+void KeepUntilScopeEnds(hid_t id) {
+  if (pending == nullptr) pending = new std::vector<hid_t>;  // leaked with the process
+  pending->push_back(id);
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string Absolute(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string absolute(resolved);
+  std::free(resolved);
+  return absolute;
+}
+
+// Where a target may be, in HDF5's order: as named if absolute, HDF5_EXT_PREFIX, the access list's
+// prefix, the parent's folder, the working folder.
+std::vector<std::string> Candidates(const std::string& target, const std::string& parent,
+                                    const std::string& prefix) {
+  std::vector<std::string> candidates;
+  std::string relative = target;
+  if (target.find("://") != std::string::npos) return {target};
+  if (!target.empty() && target[0] == '/') {
+    candidates.push_back(target);
+    relative = target.substr(target.rfind('/') + 1);
+  }
+  const std::string folder = FolderOf(Absolute(parent));
+  if (const char* variable = std::getenv("HDF5_EXT_PREFIX")) {
+    std::string list(variable);
+    while (!list.empty()) {
+      const std::size_t colon = list.find(':');
+      const std::string one = list.substr(0, colon);
+      if (!one.empty()) candidates.push_back(one + "/" + relative);
+      list = colon == std::string::npos ? "" : list.substr(colon + 1);
+    }
+  }
+  if (!prefix.empty()) {
+    std::string expanded = prefix;
+    const std::size_t origin = expanded.find("${ORIGIN}");
+    if (origin != std::string::npos) expanded.replace(origin, 9, folder);
+    candidates.push_back(expanded + "/" + relative);
+  }
+  candidates.push_back(folder + "/" + relative);
+  candidates.push_back(relative);
+  return candidates;
+}
+
+hid_t OpenFirst(const std::vector<std::string>& candidates, unsigned flags, hid_t fapl) {
+  for (const std::string& candidate : candidates) {
+    struct stat status;
+    if (candidate.find("://") == std::string::npos && stat(candidate.c_str(), &status) != 0) {
+      continue;
+    }
+    const hid_t file = H5Fopen(candidate.c_str(), flags, fapl);
+    if (file >= 0) return file;
+  }
+  return H5I_INVALID_HID;
+}
+
+std::string NameOfFile(hid_t id) {
+  const ssize_t length = H5Fget_name(id, nullptr, 0);
+  if (length < 0) return "";
+  std::string name(length + 1, '\0');
+  H5Fget_name(id, name.data(), name.size());
+  name.resize(length);
+  return name;
+}
+
+std::string ElinkPrefix(hid_t lapl) {
+  const ssize_t length = H5Pget_elink_prefix(lapl, nullptr, 0);
+  if (length <= 0) return "";
+  std::string prefix(length + 1, '\0');
+  H5Pget_elink_prefix(lapl, prefix.data(), prefix.size());
+  prefix.resize(length);
+  return prefix;
+}
+
+// How the target is to be opened: the link access list's own wishes, else as the parent is.
+struct TargetAccess {
+  Handle fapl;
+  unsigned flags = H5F_ACC_RDONLY;
+};
+
+unsigned AccessFlags(unsigned flags) {
+  return flags & (H5F_ACC_RDWR | H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE);
+}
+
+Result<TargetAccess> AccessOf(hid_t group, hid_t parent_file, hid_t lapl,
+                              const std::string& parent, const char* target_file,
+                              const char* target_path) {
+  TargetAccess access;
+  unsigned flags = H5F_ACC_DEFAULT;
+  if (H5Pget_elink_acc_flags(lapl, &flags) < 0) return host::AlreadyReported();
+  if (flags == H5F_ACC_DEFAULT) {
+    if (H5Fget_intent(parent_file, &flags) < 0) return host::AlreadyReported();
+    flags = AccessFlags(flags);
+  }
+  const hid_t wished = H5Pget_elink_fapl(lapl);
+  if (wished >= 0 && wished != H5P_DEFAULT) {
+    access.fapl = Handle(wished);
+  } else {
+    access.fapl = Handle(H5Fget_access_plist(parent_file));
+    // The parent's own driver may be one that only fits the parent.
+    const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
+    if (!access.fapl.valid() || H5Pset_driver(access.fapl.get(), driver, nullptr) < 0) {
+      return host::AlreadyReported();
+    }
+  }
+  H5L_elink_traverse_t operator_function = nullptr;
+  void* operator_data = nullptr;
+  if (H5Pget_elink_cb(lapl, &operator_function, &operator_data) < 0) {
+    return host::AlreadyReported();
+  }
+  if (operator_function != nullptr) {
+    const ssize_t length = H5Iget_name(group, nullptr, 0);
+    std::string group_name(length > 0 ? length + 1 : 1, '\0');
+    if (length > 0) H5Iget_name(group, group_name.data(), group_name.size());
+    if (operator_function(parent.c_str(), group_name.c_str(), target_file, target_path, &flags,
+                          access.fapl.get(), operator_data) < 0) {
+      return host::AlreadyReported();
+    }
+    flags = AccessFlags(flags);
+  }
+  access.flags = flags;
+  return access;
+}
+
+Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t lapl) {
+  // A byte of version and flags, then file name and object path, each ending in NUL.
+  const char* text = static_cast<const char*>(value);
+  const auto* file_end = static_cast<const char*>(
+      bytes > 1 ? std::memchr(text + 1, '\0', bytes - 1) : nullptr);
+  if (file_end == nullptr ||
+      std::memchr(file_end + 1, '\0', bytes - (file_end + 1 - text)) == nullptr) {
+    return CorruptError("external link with a damaged value");
+  }
+  const char* target_file = text + 1;
+  const char* target_path = file_end + 1;
+  const std::string parent = NameOfFile(group);
+  const Handle parent_file(H5Iget_file_id(group));
+  if (!parent_file.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(TargetAccess access, AccessOf(group, parent_file.get(), lapl, parent,
+                                                        target_file, target_path));
+  const std::vector<std::string> candidates =
+      Candidates(target_file, parent, ElinkPrefix(lapl));
+  // Weak, so that objects keep the file open; a file that is open otherwise dictates its own degree.
+  hid_t file = H5I_INVALID_HID;
+  for (const H5F_close_degree_t degree : {H5F_CLOSE_WEAK, H5F_CLOSE_STRONG, H5F_CLOSE_DEFAULT}) {
+    if (H5Pset_fclose_degree(access.fapl.get(), degree) < 0) return host::AlreadyReported();
+    host::QuietErrors quiet;
+    file = OpenFirst(candidates, access.flags, access.fapl.get());
+    if (file >= 0) break;
+  }
+  if (file < 0) {
+    return Status(StatusCode::kNotFound,
+                  "unable to open external file, external link file name = '" +
+                      std::string(target_file) + "'");
+  }
+  const hid_t object = H5Oopen(file, target_path, lapl);
+  if (scope_depth > 0) {
+    KeepUntilScopeEnds(file);
+    if (object >= 0 && H5Iinc_ref(object) >= 0) KeepUntilScopeEnds(object);
+  } else {
+    host::KeepErrors keep;
+    H5Fclose(file);
+  }
+  if (object < 0) return host::AlreadyReported();
+  return object;
+}
+
+hid_t TraverseLink(const char* name, hid_t group, const void* value, size_t bytes, hid_t lapl,
+                   hid_t dxpl) {
+  (void)name;
+  (void)dxpl;
+  auto result = host::CatchAll([&] { return Traverse(group, value, bytes, lapl); });
+  if (result.ok()) return *result;
+  host::PushStatus(result.status(), "external link");
+  return H5I_INVALID_HID;
+}
+
+ssize_t QueryLink(const char* name, const void* value, size_t bytes, void* buffer,
+                  size_t buffer_bytes) {
+  (void)name;
+  if (buffer != nullptr) std::memcpy(buffer, value, std::min(bytes, buffer_bytes));
+  return static_cast<ssize_t>(bytes);
+}
+
+}  // namespace
+
+TraversalScope::TraversalScope() { ++scope_depth; }
+
+TraversalScope::~TraversalScope() {
+  if (--scope_depth > 0 || pending == nullptr || pending->empty()) return;
+  host::KeepErrors keep;
+  std::vector<hid_t> ids;
+  ids.swap(*pending);
+  for (const hid_t id : ids) H5Idec_ref(id);
+}
+
+void RegisterExternalLinks() {
+  if (GetConnector().external_links_registered) return;
+  GetConnector().external_links_registered = true;
+  H5L_class_t link_class;
+  std::memset(&link_class, 0, sizeof link_class);
+  link_class.version = H5L_LINK_CLASS_T_VERS;
+  link_class.id = H5L_TYPE_EXTERNAL;
+  link_class.comment = "external";
+  link_class.trav_func = TraverseLink;
+  link_class.query_func = QueryLink;
+  H5Lregister(&link_class);
+}
+
+}  // namespace h5zarr

@@ -1,0 +1,462 @@
+// File callbacks: which names are Zarr stores, how their shadow is made, and the file's own questions.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "h5/connector.h"
+#include "host/host_api.h"
+#include "store/local_store.h"
+
+namespace h5zarr {
+namespace {
+
+using shadow::StoreFile;
+
+constexpr std::string_view kRemoteSchemes[] = {"http://", "https://", "s3://"};
+
+// A file name as the program gave it, taken apart.
+struct FileName {
+  std::string given;
+  std::string path;       // absolute, without trailing '/', its folder resolved through links
+  bool remote = false;
+  bool looks_like_zarr = false;  // by its ending
+};
+
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::sscanf(std::string(text.substr(i + 1, 2)).c_str(), "%2x", &value) == 1) {
+      decoded += static_cast<char>(value);
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
+FileName ParseFileName(const char* given) {
+  FileName name;
+  name.given = given;
+  std::string path = name.given;
+  for (std::string_view scheme : kRemoteSchemes) {
+    if (path.starts_with(scheme)) name.remote = true;
+  }
+  if (path.starts_with("file://")) {
+    path = PercentDecoded(std::string_view(path).substr(7));
+    if (path.starts_with("localhost/")) path = path.substr(9);
+  }
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  name.looks_like_zarr = path.ends_with(".zarr");
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) != nullptr) {
+    name.path = resolved;
+    return name;
+  }
+  // Not there (yet): its folder may be.
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0              ? "/"
+                                                       : path.substr(0, slash);
+  const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (realpath(folder.c_str(), resolved) != nullptr) {
+    name.path = resolved;
+    if (name.path.back() != '/') name.path += '/';
+    name.path += base;
+  } else {
+    name.path = path;
+  }
+  return name;
+}
+
+bool IsRegularFile(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// A folder with a Zarr document of its own. At most four `stat`s.
+bool HasRootDocument(const std::string& path) {
+  return IsFolder(path) && (IsRegularFile(path + "/zarr.json") || IsRegularFile(path + "/.zgroup") ||
+                            IsRegularFile(path + "/.zarray"));
+}
+
+// Also a folder whose groups are implicit. Looks at more than HasRootDocument.
+bool IsStore(const std::string& path) {
+  if (HasRootDocument(path)) return true;
+  if (!IsFolder(path)) return false;
+  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
+  zarr::Hierarchy hierarchy(store.get());
+  const auto root = hierarchy.Open("");
+  return root.ok() && root->has_value();
+}
+
+bool IsEmptyFolder(const std::string& path) {
+  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
+  const auto entries = store->List("");
+  return entries.ok() && entries->empty();
+}
+
+// The access list for native calls: the program's, with the native connector in it.
+Result<Handle> NativeFapl(hid_t fapl) {
+  Handle copy(H5Pcopy(fapl));
+  if (!copy.valid() || H5Pset_vol(copy.get(), host::NativeConnector(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return copy;
+}
+
+bool HasDefaultDriver(hid_t fapl) {
+  return H5Pget_driver(fapl) == H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
+}
+
+// The access list of a shadow: in memory, nothing ever written out, the newest format (smallest, and
+// attributes of any size).
+Result<Handle> ShadowFapl(hid_t fapl) {
+  H5ZARR_ASSIGN_OR_RETURN(Handle shadow, NativeFapl(fapl));
+  const auto newest = static_cast<H5F_libver_t>(host::HostVersion().major >= 2 ? 5 : 4);
+  if (H5Pset_fapl_core(shadow.get(), 1 << 16, false) < 0 ||
+      H5Pset_libver_bounds(shadow.get(), H5F_LIBVER_V114, newest) < 0) {
+    return host::AlreadyReported();
+  }
+  return shadow;
+}
+
+// Creates the shadow of `store` and its file object. Must happen inside a file callback, where HDF5 has
+// set up the wrapping.
+Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, hid_t fcpl, hid_t fapl,
+                         hid_t dxpl, void** request) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fapl, ShadowFapl(fapl));
+  // The name is never a file: it only gives relative external links their folder, and identity.
+  const std::string name = store->path() + "#shadow";
+  host::NativeHandle native(H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, fcpl, shadow_fapl.get(),
+                                            dxpl, request),
+                            H5I_FILE);
+  if (!native.valid()) return host::AlreadyReported();
+  const Status adopted = store->Adopt(native.get());
+  if (!adopted.ok()) return adopted;
+  auto object = std::make_unique<Object>();
+  object->native = native.object();
+  object->store = store;
+  object->node = store->root();
+  native.Release();
+  store->Attach(object.get());
+  GetConnector().stores.Add(store);
+  return static_cast<void*>(object.release());
+}
+
+Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
+                           void** request) {
+  H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
+  void* under = H5VLfile_create(name, flags, fcpl, native_fapl.get(), dxpl, request);
+  if (under == nullptr) {
+    host::KeepErrors keep;  // h5py reads errno from them
+    native_fapl.Reset();
+    return host::AlreadyReported();
+  }
+  return Wrap(under, H5I_FILE, nullptr);
+}
+
+// Clears the way for a new store: nothing, a store, or an empty folder may be in it, nothing else.
+Status MakeRoom(const FileName& name, unsigned flags) {
+  struct stat status;
+  if (lstat(name.path.c_str(), &status) != 0) return OkStatus();
+  if ((flags & H5F_ACC_EXCL) != 0) {
+    return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': file exists",
+                  EEXIST);
+  }
+  if (!IsFolder(name.path)) {
+    return Status(StatusCode::kAlreadyExists,
+                  "unable to create '" + name.given + "': a file that is no Zarr store is there",
+                  ENOTDIR);
+  }
+  if (IsEmptyFolder(name.path)) return OkStatus();
+  if (!IsStore(name.path)) {
+    return Status(StatusCode::kAlreadyExists,
+                  "unable to create '" + name.given +
+                      "': a folder that is neither empty nor a Zarr store is there",
+                  EISDIR);
+  }
+  return MakeLocalStore(name.path)->DeletePrefix("");
+}
+
+bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
+  if (!HasDefaultDriver(fapl)) return false;
+  switch (config.create) {
+    case Config::Create::kZarr: return true;
+    case Config::Create::kNative: return false;
+    case Config::Create::kAuto: return name.looks_like_zarr || HasRootDocument(name.path);
+  }
+  return false;
+}
+
+void PrepareHost() {
+  host::LoadVariables();
+  RegisterExternalLinks();
+  RegisterFilters();
+}
+
+Status RefuseRemote(const FileName& name) {
+  return UnsupportedError("'" + name.given +
+                          "': remote stores are not supported by this version of h5zarr");
+}
+
+void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
+                  void** request) {
+  return host::GuardPointer("file_create", [&]() -> Result<void*> {
+    PrepareHost();
+    TraversalScope scope;
+    H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
+    const FileName name = ParseFileName(given);
+    if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
+    if (!CreatesZarr(name, config, fapl)) {
+      return CreateNative(given, flags, fcpl, fapl, dxpl, request);
+    }
+    hsize_t userblock = 0;
+    if (H5Pget_userblock(fcpl, &userblock) >= 0 && userblock != 0) {
+      return UnsupportedError("unable to create '" + name.given +
+                              "': a Zarr store has no user block");
+    }
+    if (GetConnector().stores.ByPath(name.path) != nullptr) {
+      return Status(StatusCode::kAlreadyExists,
+                    "unable to create '" + name.given + "': it is already open", EAGAIN);
+    }
+    H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags));
+    H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
+                            StoreFile::Make(name.path, name.given, true, true, config,
+                                            GetConnector().executor.get()));
+    return OpenShadow(store, fcpl, fapl, dxpl, request);
+  });
+}
+
+// Another handle on a store that is open in this process already.
+Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName& name,
+                        bool writable, hid_t dxpl, void** request) {
+  if (writable && !store->writable()) {
+    return Status(StatusCode::kPermissionDenied,
+                  "unable to open '" + name.given + "' for writing: it is open read-only", EAGAIN);
+  }
+  // Reopening works from a file object; an object of the store may outlive its files.
+  void* under = nullptr;
+  H5VL_file_specific_args_t args;
+  args.op_type = H5VL_FILE_REOPEN;
+  args.args.reopen.file = &under;
+  const host::NativeObject location = store->FileLocation();
+  if (location.under == nullptr) {
+    return Status(StatusCode::kAlreadyExists,
+                  "unable to open '" + name.given +
+                      "': its file was closed while objects of it are still open",
+                  EAGAIN);
+  }
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
+      location.under, host::NativeConnector(), &args, dxpl, request)));
+  return Wrap(under, H5I_FILE, nullptr);
+}
+
+Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
+                        hid_t dxpl, void** request) {
+  const bool writable = (flags & H5F_ACC_RDWR) != 0;
+  if (const auto store = GetConnector().stores.ByPath(name.path)) {
+    if (!store->forked()) return OpenAgain(store, name, writable, dxpl, request);
+    // A forked child reads and writes the store afresh; what it inherited stays the parent's.
+    GetConnector().stores.Remove(store.get());
+  }
+  if (writable && access(name.path.c_str(), W_OK) != 0) {
+    return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
+                          StoreFile::Make(name.path, name.given, false, writable, config,
+                                          GetConnector().executor.get()));
+  return OpenShadow(store, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
+}
+
+// HDF5 2.x asks us whether it may open a store when no connector was named, and then registers what
+// we open under the wrong connector, which crashes. There the store is refused instead, with advice.
+Status RefuseMisregistration(const FileName& name, hid_t fapl) {
+  std::string probed;
+  probed.swap(GetConnector().refused_probe);
+  if (probed.empty() || probed != name.path) return OkStatus();
+  void* info = nullptr;
+  if (H5Pget_vol_info(fapl, &info) < 0) return host::AlreadyReported();
+  const std::unique_ptr<ConnectorInfo> named(static_cast<ConnectorInfo*>(info));
+  if (named != nullptr) return OkStatus();
+  const host::Version version = host::HostVersion();
+  return Status(StatusCode::kUnsupported,
+                "'" + name.given + "' is a Zarr store, and HDF5 " + std::to_string(version.major) +
+                    "." + std::to_string(version.minor) +
+                    " opens it only when told the connector: set HDF5_VOL_CONNECTOR=zarr before "
+                    "the program starts",
+                ENOTSUP);
+}
+
+void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
+  return host::GuardPointer("file_open", [&]() -> Result<void*> {
+    PrepareHost();
+    TraversalScope scope;
+    H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
+    const FileName name = ParseFileName(given);
+    H5ZARR_RETURN_IF_ERROR(RefuseMisregistration(name, fapl));
+    if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
+    if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
+    H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
+    void* under = H5VLfile_open(given, flags, native_fapl.get(), dxpl, request);
+    if (under == nullptr) {
+      host::KeepErrors keep;  // h5py reads errno from them
+      native_fapl.Reset();
+      return host::AlreadyReported();
+    }
+    return Wrap(under, H5I_FILE, nullptr);
+  });
+}
+
+Status AnswerName(const StoreFile& store, H5VL_file_get_name_args_t* args) {
+  const std::string& name = store.name();
+  if (args->file_name_len != nullptr) *args->file_name_len = name.size();
+  if (args->buf != nullptr && args->buf_size > 0) {
+    const std::size_t bytes = std::min(name.size(), args->buf_size - 1);
+    std::memcpy(args->buf, name.data(), bytes);
+    args->buf[bytes] = '\0';
+  }
+  return OkStatus();
+}
+
+herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** request) {
+  return host::Guard("file_get", [&]() -> Status {
+    Object* object = AsObject(opaque);
+    if (object->store != nullptr) {
+      if (args->op_type == H5VL_FILE_GET_NAME) {
+        return AnswerName(*object->store, &args->args.get_name);
+      }
+      if (args->op_type == H5VL_FILE_GET_INTENT) {
+        *args->args.get_intent.flags =
+            object->store->writable() ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
+        return OkStatus();
+      }
+    }
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLfile_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
+    if (object->store != nullptr && args->op_type == H5VL_FILE_GET_FAPL) {
+      // That the shadow is in memory is nobody's business.
+      const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
+      return NativeStatus(H5Pset_driver(args->args.get_fapl.fapl_id, driver, nullptr));
+    }
+    return OkStatus();
+  });
+}
+
+Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
+  host::LoadVariables();
+  const auto& question = args->args.is_accessible;
+  const FileName name = ParseFileName(question.filename);
+  if (HasRootDocument(name.path)) {
+    *question.accessible = true;
+    // Is this HDF5 2.x's probe, with no connector named anywhere?
+    hid_t default_connector = H5I_INVALID_HID;
+    if (host::HostVersion().major >= 2 &&
+        H5Pget_vol_id(H5P_LST_FILE_ACCESS_ID_g, &default_connector) >= 0) {
+      const Handle connector(default_connector);
+      if (connector.get() == host::NativeConnector()) GetConnector().refused_probe = name.path;
+    }
+    return OkStatus();
+  }
+  H5VL_file_specific_args_t native_args = *args;
+  H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(question.fapl_id));
+  native_args.args.is_accessible.fapl_id = native_fapl.get();
+  const herr_t result =
+      H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request);
+  if (result < 0) {
+    host::KeepErrors keep;
+    native_fapl.Reset();
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
+  host::LoadVariables();
+  const FileName name = ParseFileName(args->args.del.filename);
+  if (HasRootDocument(name.path)) {
+    if (GetConnector().stores.ByPath(name.path) != nullptr) {
+      return Status(StatusCode::kPermissionDenied,
+                    "unable to delete '" + name.given + "': it is open", EBUSY);
+    }
+    return MakeLocalStore(name.path)->DeletePrefix("");
+  }
+  H5VL_file_specific_args_t native_args = *args;
+  H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(args->args.del.fapl_id));
+  native_args.args.del.fapl_id = native_fapl.get();
+  return NativeStatus(
+      H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request));
+}
+
+herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
+  return host::Guard("file_specific", [&]() -> Status {
+    Object* object = AsObject(opaque);
+    switch (args->op_type) {
+      case H5VL_FILE_IS_ACCESSIBLE: return IsAccessible(args, dxpl, request);
+      case H5VL_FILE_DELETE: return DeleteFile(args, dxpl, request);
+      case H5VL_FILE_IS_EQUAL: {
+        H5VL_file_specific_args_t native_args = *args;
+        native_args.args.is_equal.obj2 = UnderOf(args->args.is_equal.obj2);
+        return NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(),
+                                              &native_args, dxpl, request));
+      }
+      case H5VL_FILE_FLUSH:
+        H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
+            object->native.under, host::NativeConnector(), args, dxpl, request)));
+        return object->store != nullptr ? object->store->Save() : OkStatus();
+      case H5VL_FILE_REOPEN: {
+        H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
+            object->native.under, host::NativeConnector(), args, dxpl, request)));
+        if (*args->args.reopen.file == nullptr) return OkStatus();
+        H5ZARR_ASSIGN_OR_RETURN(*args->args.reopen.file,
+                                Wrap(*args->args.reopen.file, H5I_FILE, object));
+        return OkStatus();
+      }
+    }
+    return UnsupportedError("file operation " + std::to_string(args->op_type));
+  });
+}
+
+herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
+  Object* object = AsObject(opaque);
+  if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
+    GetConnector().in_post_open = true;
+    const herr_t result =
+        H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
+    GetConnector().in_post_open = false;
+    return result;
+  }
+  if (object->store != nullptr && (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE ||
+                                   args->op_type == H5VL_NATIVE_FILE_GET_FILE_IMAGE)) {
+    return host::Guard("file_optional", [&] {
+      return UnsupportedError(args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE
+                                  ? "a Zarr store needs no single-writer mode and has none"
+                                  : "a Zarr store has no file image");
+    });
+  }
+  return H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
+}
+
+herr_t file_close(void* object, hid_t dxpl, void** request) {
+  return CloseObject("file_close", object, H5VLfile_close, dxpl, request);
+}
+
+}  // namespace
+
+const H5VL_file_class_t kFileClass = {file_create,   file_open,     file_get,
+                                      file_specific, file_optional, file_close};
+
+}  // namespace h5zarr

@@ -1,0 +1,111 @@
+// Object callbacks.
+
+#include "h5/connector.h"
+#include "h5/dataset_chunks.h"
+#include "h5/object_copy.h"
+
+namespace h5zarr {
+namespace {
+
+using shadow::NodePtr;
+
+void* object_open(void* opaque, const H5VL_loc_params_t* loc, H5I_type_t* type, hid_t dxpl,
+                  void** request) {
+  return host::GuardPointer("object_open", [&]() -> Result<void*> {
+    TraversalScope scope;
+    Object* object = AsObject(opaque);
+    H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
+    void* under = H5VLobject_open(object->native.under, loc, host::NativeConnector(), type, dxpl,
+                                  request);
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, under != nullptr ? *type : H5I_BADID, object));
+    return *type == H5I_DATASET ? OpenArrayOf(wrapper, 0) : Result<void*>(wrapper);
+  });
+}
+
+herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char* source_name,
+                   void* target, const H5VL_loc_params_t* target_loc, const char* target_name,
+                   hid_t ocpypl, hid_t lcpl, hid_t dxpl, void** request) {
+  return host::Guard("object_copy", [&]() -> Status {
+    TraversalScope scope;
+    Object* from = AsObject(source);
+    Object* to = AsObject(target);
+    H5ZARR_RETURN_IF_ERROR(RequireWritable(to));
+    if (from->store != nullptr) {
+      // HDF5 copies what the shadow holds: everything below the source must be there.
+      H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution root,
+                              PreparePath(from, source_loc, source_name));
+      if (root.node != nullptr) H5ZARR_RETURN_IF_ERROR(from->store->Fill(root.node, true));
+    }
+    if (to->store != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(to->store->CheckNewPath(target_name));
+      H5ZARR_RETURN_IF_ERROR(PreparePath(to, target_loc, target_name).status());
+    }
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLobject_copy(from->native.under, source_loc, source_name, to->native.under, target_loc,
+                        target_name, host::NativeConnector(), ocpypl, lcpl, dxpl, request)));
+    if (from->store == nullptr && to->store == nullptr) return OkStatus();
+    return FinishCopy({from, source_loc, source_name}, {to, target_loc, target_name});
+  });
+}
+
+herr_t object_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_object_get_args_t* args,
+                  hid_t dxpl, void** request) {
+  return host::Guard("object_get", [&]() -> Status {
+    TraversalScope scope;
+    Object* object = AsObject(opaque);
+    H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
+    return NativeStatus(
+        H5VLobject_get(object->native.under, loc, host::NativeConnector(), args, dxpl, request));
+  });
+}
+
+herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
+                       H5VL_object_specific_args_t* args, hid_t dxpl, void** request) {
+  return host::GuardValue("object_specific", [&]() -> Result<herr_t> {
+    TraversalScope scope;
+    Object* object = AsObject(opaque);
+    switch (args->op_type) {
+      case H5VL_OBJECT_CHANGE_REF_COUNT: H5ZARR_RETURN_IF_ERROR(RequireWritable(object)); break;
+      case H5VL_OBJECT_VISIT: {
+        if (object->store == nullptr) break;
+        H5ZARR_ASSIGN_OR_RETURN(const NodePtr root, PrepareLocation(object, loc));
+        if (root != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Fill(root, true));
+        break;
+      }
+      case H5VL_OBJECT_EXISTS: case H5VL_OBJECT_LOOKUP:
+        H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
+        break;
+      case H5VL_OBJECT_FLUSH:
+        if (object->store != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Save());
+        break;
+      case H5VL_OBJECT_REFRESH: break;
+    }
+    const herr_t result = H5VLobject_specific(object->native.under, loc, host::NativeConnector(),
+                                              args, dxpl, request);
+    if (result < 0) return host::AlreadyReported();
+    return result;
+  });
+}
+
+herr_t object_optional(void* opaque, const H5VL_loc_params_t* loc, H5VL_optional_args_t* args,
+                       hid_t dxpl, void** request) {
+  return host::GuardValue("object_optional", [&]() -> Result<herr_t> {
+    TraversalScope scope;
+    Object* object = AsObject(opaque);
+    if (args->op_type == H5VL_NATIVE_OBJECT_SET_COMMENT) {
+      H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
+    }
+    H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
+    const herr_t result = H5VLobject_optional(object->native.under, loc, host::NativeConnector(),
+                                              args, dxpl, request);
+    if (result < 0) return host::AlreadyReported();
+    return result;
+  });
+}
+
+}  // namespace
+
+const H5VL_object_class_t kObjectClass = {object_open, object_copy, object_get, object_specific,
+                                          object_optional};
+
+}  // namespace h5zarr

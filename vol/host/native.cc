@@ -1,0 +1,106 @@
+#include "host/native.h"
+
+namespace h5zarr::host {
+namespace {
+
+hid_t native_connector = H5I_INVALID_HID;
+
+Result<Identity> IdentifyAt(NativeObject object, const H5VL_loc_params_t& loc) {
+  H5O_info2_t info;
+  std::memset(&info, 0, sizeof info);
+  H5VL_object_get_args_t args;
+  args.op_type = H5VL_OBJECT_GET_INFO;
+  args.args.get_info.fields = H5O_INFO_BASIC;
+  args.args.get_info.oinfo = &info;
+  if (H5VLobject_get(object.under, &loc, NativeConnector(), &args, DefaultDxpl(), nullptr) < 0) {
+    return AlreadyReported();
+  }
+  Identity identity;
+  identity.fileno = info.fileno;
+  identity.token = TokenKey(info.token);
+  identity.ref_count = info.rc;
+  identity.type = info.type;
+  return identity;
+}
+
+}  // namespace
+
+hid_t NativeConnector() {
+  if (native_connector < 0) {
+    native_connector = H5VLregister_connector_by_value(H5VL_NATIVE_VALUE, H5P_DEFAULT);
+  }
+  return native_connector;
+}
+
+void ForgetNativeConnector() { native_connector = H5I_INVALID_HID; }
+
+NativeHandle& NativeHandle::operator=(NativeHandle&& other) noexcept {
+  if (this != &other) {
+    Close();
+    object_ = other.object_;
+    other.object_.under = nullptr;
+  }
+  return *this;
+}
+
+void* NativeHandle::Release() {
+  void* under = object_.under;
+  object_.under = nullptr;
+  return under;
+}
+
+void NativeHandle::Close() {
+  if (object_.under == nullptr) return;
+  void* under = Release();
+  const hid_t native = NativeConnector();
+  switch (object_.type) {
+    case H5I_GROUP: H5VLgroup_close(under, native, DefaultDxpl(), nullptr); break;
+    case H5I_DATASET: H5VLdataset_close(under, native, DefaultDxpl(), nullptr); break;
+    case H5I_DATATYPE: H5VLdatatype_close(under, native, DefaultDxpl(), nullptr); break;
+    case H5I_ATTR: H5VLattr_close(under, native, DefaultDxpl(), nullptr); break;
+    case H5I_FILE: H5VLfile_close(under, native, DefaultDxpl(), nullptr); break;
+    default: break;
+  }
+}
+
+Result<Identity> Identify(NativeObject object) { return IdentifyAt(object, LocSelf(object.type)); }
+
+Result<Identity> IdentifyByName(NativeObject object, const char* name) {
+  return IdentifyAt(object, LocByName(object.type, name));
+}
+
+uint64_t TokenKey(const H5O_token_t& token) {
+  uint64_t key;
+  std::memcpy(&key, &token, sizeof key);
+  return key;
+}
+
+H5O_token_t TokenOfKey(uint64_t key) {
+  H5O_token_t token;
+  std::memset(&token, 0, sizeof token);
+  std::memcpy(&token, &key, sizeof key);
+  return token;
+}
+
+Result<NativeHandle> OpenByToken(NativeObject in_file, uint64_t token) {
+  H5O_token_t full = TokenOfKey(token);
+  const H5VL_loc_params_t loc = LocByToken(in_file.type, &full);
+  H5I_type_t type = H5I_BADID;
+  void* under =
+      H5VLobject_open(in_file.under, &loc, NativeConnector(), &type, DefaultDxpl(), nullptr);
+  if (under == nullptr) return AlreadyReported();
+  return NativeHandle(under, type);
+}
+
+Result<unsigned long> FileNumber(void* file) {
+  unsigned long number = 0;
+  H5VL_file_get_args_t args;
+  args.op_type = H5VL_FILE_GET_FILENO;
+  args.args.get_fileno.fileno = &number;
+  if (H5VLfile_get(file, NativeConnector(), &args, DefaultDxpl(), nullptr) < 0) {
+    return AlreadyReported();
+  }
+  return number;
+}
+
+}  // namespace h5zarr::host

@@ -1,0 +1,31 @@
+// Object: what HDF5 holds of ours for every open file, group, dataset, datatype and attribute: a
+// native object, and in Zarr mode the store and node it belongs to.
+#ifndef H5ZARR_HOST_OBJECT_H_
+#define H5ZARR_HOST_OBJECT_H_
+
+#include <hdf5.h>
+
+#include <memory>
+#include <string>
+
+#include "host/native.h"
+
+namespace h5zarr::shadow {
+class StoreFile;
+struct NodeState;
+}  // namespace h5zarr::shadow
+
+namespace h5zarr {
+
+struct Object {
+  host::NativeObject native;                 // owned: closed with this object
+  std::shared_ptr<shadow::StoreFile> store;  // null: the native object is a real file's
+  std::shared_ptr<shadow::NodeState> node;   // with a store: the file's root, the object itself, or an
+                                             // attribute's owner; null when unknown
+  std::string attribute_name;                // of an attribute
+  bool counted = false;                      // one of the objects that keep the store open
+};
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_HOST_OBJECT_H_

@@ -1,0 +1,306 @@
+#include "shadow/attribute_map.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "base/checked.h"
+#include "shadow/chunk_map.h"
+#include "shadow/h5_types.h"
+#include "shadow/json_text.h"
+#include "shadow/number_json.h"
+#include "shadow/type_map.h"
+#include "zarr/metadata.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+// Extents of a simple or scalar space; nothing for a null one.
+std::optional<std::vector<hsize_t>> SpaceDims(hid_t space) {
+  if (H5Sget_simple_extent_type(space) == H5S_NULL) return std::nullopt;
+  const int rank = H5Sget_simple_extent_ndims(space);
+  std::vector<hsize_t> dims(rank > 0 ? static_cast<std::size_t>(rank) : 0);
+  if (!dims.empty()) H5Sget_simple_extent_dims(space, dims.data(), nullptr);
+  return dims;
+}
+
+Handle MakeSpace(const std::optional<std::vector<hsize_t>>& dims) {
+  if (!dims) return Handle(H5Screate(H5S_NULL));
+  if (dims->empty()) return Handle(H5Screate(H5S_SCALAR));
+  return Handle(H5Screate_simple(static_cast<int>(dims->size()), dims->data(), nullptr));
+}
+
+Result<Json> ElementsToJson(hid_t type, const std::vector<hsize_t>& dims, std::size_t depth,
+                            const std::byte* first, const ReferenceResolver& references) {
+  if (depth == dims.size()) return ElementToJson(type, first, references);
+  uint64_t stride_bytes = H5Tget_size(type);
+  for (std::size_t d = depth + 1; d < dims.size(); ++d) stride_bytes *= dims[d];
+  Json list = Json::array();
+  for (hsize_t i = 0; i < dims[depth]; ++i) {
+    H5ZARR_ASSIGN_OR_RETURN(
+        Json item,
+        ElementsToJson(type, dims, depth + 1, first + i * stride_bytes, references));
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Json ReferenceObject(const Json& path) {
+  Json target = Json::object();
+  target["source"] = ".";
+  target["path"] = path;
+  Json json = Json::object();
+  json["_REFERENCE"] = std::move(target);
+  return json;
+}
+
+// The path within {"_REFERENCE": {…}}, or null.
+const Json* ReferencePath(const Json& json) {
+  const Json* target = zarr::FindMember(json, "_REFERENCE");
+  const Json* path = target == nullptr ? nullptr : zarr::FindMember(*target, "path");
+  return path != nullptr && path->is_string() ? path : nullptr;
+}
+
+Result<Json> ValueToJson(const AttributeValue& value, const ReferenceResolver& references) {
+  const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
+  if (!dims) return Json();
+  H5ZARR_ASSIGN_OR_RETURN(
+      Json json, ElementsToJson(value.type(), *dims, 0,
+                                static_cast<const std::byte*>(value.data()), references));
+  if (dims->empty() && IsObjectReference(value.type())) return ReferenceObject(json);
+  return json;
+}
+
+// The elements of `json`, nested as deep as `dims`; false where it is nested otherwise.
+bool Flatten(const Json& json, const std::vector<hsize_t>& dims, std::size_t depth,
+             std::vector<const Json*>* elements) {
+  if (depth == dims.size()) {
+    elements->push_back(&json);
+    return true;
+  }
+  // A list behind an empty dimension cannot say how long it would be.
+  if (!json.is_array() || (json.size() != dims[depth] && !json.empty())) return false;
+  if (json.size() != dims[depth]) {
+    return std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
+  }
+  return std::all_of(json.begin(), json.end(), [&](const Json& item) {
+    return Flatten(item, dims, depth + 1, elements);
+  });
+}
+
+Result<AttributeValue> MakeValue(Handle type, const std::optional<std::vector<hsize_t>>& dims,
+                                 const std::vector<const Json*>& elements,
+                                 const ReferenceResolver& references) {
+  const std::size_t elem_bytes = H5Tget_size(type.get());
+  const std::optional<uint64_t> size_bytes = CheckedMul(elem_bytes, elements.size());
+  if (!type.valid() || !size_bytes) return Hdf5Failure("an attribute's type");
+  Handle space = MakeSpace(dims);
+  if (!space.valid()) return CorruptError("an attribute's shape is none that HDF5 can have");
+  H5ZARR_ASSIGN_OR_RETURN(Buffer data, Buffer::Allocate(*size_bytes));
+  if (*size_bytes > 0) std::memset(data.data(), 0, *size_bytes);
+  AttributeValue value(std::move(type), std::move(space), std::move(data));
+  auto* at = static_cast<std::byte*>(value.data());
+  for (const Json* element : elements) {
+    const Json* path = IsObjectReference(value.type()) ? ReferencePath(*element) : nullptr;
+    H5ZARR_RETURN_IF_ERROR(
+        ElementFromJson(path != nullptr ? *path : *element, value.type(), at, references));
+    at += elem_bytes;
+  }
+  return value;
+}
+
+Result<AttributeValue> FromDescription(const Json& value, const Json& description,
+                                       const ReferenceResolver& references) {
+  const Json* type_json = zarr::FindMember(description, "type");
+  const Json* shape = zarr::FindMember(description, "shape");
+  if (type_json == nullptr || shape == nullptr) {
+    return CorruptError("an attribute's description without type or shape");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(Handle type, TypeFromJson(*type_json));
+  if (shape->is_null()) {
+    if (!value.is_null()) return CorruptError("a value for a null dataspace");
+    return MakeValue(std::move(type), std::nullopt, {}, references);
+  }
+  if (!shape->is_array() || shape->size() > H5S_MAX_RANK) {
+    return CorruptError("an attribute's shape " + zarr::BriefJson(*shape));
+  }
+  std::vector<hsize_t> dims;
+  for (const Json& extent : *shape) {
+    if (!AsUnsigned(extent)) return CorruptError("an attribute's shape " + zarr::BriefJson(*shape));
+    dims.push_back(*AsUnsigned(extent));
+  }
+  std::vector<const Json*> elements;
+  const bool single = std::all_of(dims.begin(), dims.end(), [](hsize_t dim) { return dim == 1; });
+  if (single && !value.is_array()) {
+    elements.push_back(&value);  // one number in place of a list of one
+  } else if (!Flatten(value, dims, 0, &elements)) {
+    return CorruptError("an attribute's value is not shaped as described");
+  }
+  const std::optional<uint64_t> count = CheckedProduct(dims);
+  if (!count || *count != elements.size()) {
+    return CorruptError("an attribute's value is not shaped as described");
+  }
+  return MakeValue(std::move(type), dims, elements, references);
+}
+
+// --- natural forms -------------------------------------------------------------------------------
+
+enum class Leaf { kBool, kInteger, kNumber, kWord, kText, kReference, kOther };
+
+Leaf ClassifyLeaf(const Json& json) {
+  if (json.is_boolean()) return Leaf::kBool;
+  if (json.is_number_integer()) return Leaf::kInteger;
+  if (json.is_number()) return Leaf::kNumber;
+  if (json.is_string()) {
+    return NonFiniteWord(json.get_ref<const std::string&>()) ? Leaf::kWord : Leaf::kText;
+  }
+  return ReferencePath(json) != nullptr ? Leaf::kReference : Leaf::kOther;
+}
+
+// The shape of rectangular nested lists, taken from their first elements.
+std::vector<hsize_t> FirstShape(const Json& json) {
+  std::vector<hsize_t> dims;
+  for (const Json* at = &json; at->is_array(); at = &at->front()) {
+    dims.push_back(at->size());
+    if (at->empty()) break;
+  }
+  return dims;
+}
+
+Handle IntegerTypeFor(const std::vector<const Json*>& elements) {
+  bool negative = false;
+  bool large = false;
+  for (const Json* element : elements) {
+    if (element->is_number_unsigned()) large |= element->get<uint64_t>() > INT64_MAX;
+    else negative |= element->get<int64_t>() < 0;
+  }
+  if (large && negative) return MakeFloat(8, "", Endian::kLittle);
+  return MakeInteger(8, !large, Endian::kLittle);
+}
+
+// The common type of the leaves, or an invalid handle.
+Handle NaturalType(const std::vector<const Json*>& elements, bool is_list) {
+  std::size_t counts[7] = {};
+  for (const Json* element : elements) ++counts[static_cast<int>(ClassifyLeaf(*element))];
+  const auto all = [&](std::initializer_list<Leaf> leaves) {
+    std::size_t sum = 0;
+    for (const Leaf leaf : leaves) sum += counts[static_cast<int>(leaf)];
+    return sum == elements.size();
+  };
+  if (elements.empty()) return MakeFloat(8, "", Endian::kLittle);
+  if (all({Leaf::kBool})) return MakeBoolType();
+  if (all({Leaf::kInteger})) return IntegerTypeFor(elements);
+  if (all({Leaf::kInteger, Leaf::kNumber})) return MakeFloat(8, "", Endian::kLittle);
+  if (all({Leaf::kText, Leaf::kWord})) return MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8);
+  if (all({Leaf::kReference})) return Handle(H5Tcopy(H5T_STD_REF_OBJ));
+  // NaN among numbers, by the words that JSON has instead.
+  if (is_list && all({Leaf::kInteger, Leaf::kNumber, Leaf::kWord})) {
+    return MakeFloat(8, "", Endian::kLittle);
+  }
+  return Handle();
+}
+
+Result<AttributeValue> Natural(const Json& value, const ReferenceResolver& references) {
+  if (value.is_null()) {
+    return MakeValue(MakeFloat(8, "", Endian::kLittle), std::nullopt, {}, references);
+  }
+  const std::vector<hsize_t> dims = FirstShape(value);
+  std::vector<const Json*> elements;
+  if (dims.size() <= H5S_MAX_RANK && Flatten(value, dims, 0, &elements)) {
+    Handle type = NaturalType(elements, !dims.empty());
+    if (type.valid()) return MakeValue(std::move(type), dims, elements, references);
+  }
+  // dump(), not DumpJson: one line. Non-finite numbers would be invalid JSON, but dump() writes null.
+  const Json text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return MakeValue(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8), std::vector<hsize_t>(),
+                   {&text}, references);
+}
+
+// True when `json` alone gives back `value`.
+bool SaysItAll(const Json& json, const AttributeValue& value, const Json& type_json,
+               const ReferenceResolver& references) {
+  const Result<AttributeValue> natural = Natural(json, references);
+  if (!natural.ok()) return false;
+  const Result<Json> natural_type = TypeToJson(natural.value().type());
+  if (!natural_type.ok() || natural_type.value() != type_json) return false;
+  if (SpaceDims(natural.value().space()) != SpaceDims(value.space())) return false;
+  const Result<Json> again = ValueToJson(natural.value(), references);
+  return again.ok() && again.value() == json;
+}
+
+Result<AttributeJson> ToJson(const AttributeValue& value, const ReferenceResolver& references) {
+  AttributeJson result;
+  H5ZARR_ASSIGN_OR_RETURN(result.value, ValueToJson(value, references));
+  H5ZARR_ASSIGN_OR_RETURN(Json type, TypeToJson(value.type()));
+  if (SaysItAll(result.value, value, type, references)) return result;
+  const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
+  result.description = Json::object();
+  result.description["type"] = std::move(type);
+  result.description["shape"] = dims ? Json(*dims) : Json();
+  return result;
+}
+
+}  // namespace
+
+AttributeValue::AttributeValue(Handle type, Handle space, Buffer data)
+    : type_(std::move(type)), space_(std::move(space)), data_(std::move(data)) {}
+
+AttributeValue::~AttributeValue() {
+  if (!type_.valid() || data_.empty() || !HoldsVlenOrReference(type_.get())) return;
+  const QuietErrors quiet;
+  H5Treclaim(type_.get(), space_.get(), H5P_DEFAULT, data_.data());
+}
+
+Result<AttributeJson> AttributeToJson(const AttributeValue& value,
+                                      const ReferenceResolver& references) {
+  return WithoutThrowing([&] { return ToJson(value, references); });
+}
+
+Result<AttributeValue> AttributeFromJson(const Json& value, const Json& description,
+                                         const ReferenceResolver& references) {
+  return WithoutThrowing([&]() -> Result<AttributeValue> {
+    if (description.is_null()) return Natural(value, references);
+    Result<AttributeValue> described = FromDescription(value, description, references);
+    if (described.ok()) return described;
+    return Natural(value, references);
+  });
+}
+
+Json EncodedFillValue(const Json& value, const DType& dtype, int zarr_format) {
+  if (zarr_format != 3 || dtype.kind != DType::Kind::kFloat) return value;
+  const Json& single = value.is_array() && value.size() == 1 ? value[0] : value;
+  const Handle type = MakeFloat(dtype.item_bytes, dtype.format, Endian::kLittle);
+  const Handle wide = MakeFloat(8, "", Endian::kLittle);
+  unsigned char bytes[8] = {};
+  if (!type.valid() || !FloatElementFromJson(single, type.get(), bytes).ok() ||
+      H5Tconvert(type.get(), wide.get(), 1, bytes, nullptr, H5P_DEFAULT) < 0) {
+    return value;
+  }
+  return BytesElementToJson(bytes, sizeof(bytes));
+}
+
+Json NaturalFillValue(const Json& value, const DType& dtype, int zarr_format) {
+  if (zarr_format != 3 || dtype.kind != DType::Kind::kFloat || !value.is_string()) return value;
+  uint64_t bits = 0;
+  unsigned char bytes[8];
+  if (!BytesElementFromJson(value, bytes, sizeof(bytes)).ok()) return value;
+  for (int i = 0; i < 8; ++i) bits |= uint64_t{bytes[i]} << (8 * i);
+  const double number = std::bit_cast<double>(bits);
+  // As short as the array's own width has it: what is shown is what was written.
+  return dtype.item_bytes < 8 ? Json(ShortestDouble(static_cast<float>(number))) : Json(number);
+}
+
+Json FillValueDescription(const DType& dtype) {
+  if (dtype.kind != DType::Kind::kFloat) return Json();
+  const Handle type = MakeFloat(dtype.item_bytes, dtype.format, dtype.endian);
+  if (!type.valid()) return Json();
+  const Result<Json> type_json = TypeToJson(type.get());
+  if (!type_json.ok()) return Json();
+  Json description = Json::object();
+  description["type"] = type_json.value();
+  description["shape"] = Json::array();
+  return description;
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,105 @@
+#include "shadow/codec_specs.h"
+
+#include <algorithm>
+
+namespace h5zarr::shadow {
+namespace {
+
+using zarr::CodecSpec;
+using zarr::Json;
+
+constexpr std::string_view kNumcodecs = "numcodecs.";
+
+CodecSpec Spec(std::string name) { return CodecSpec{std::move(name), nullptr}; }
+
+CodecSpec Spec(std::string name, std::string_view member, Json value) {
+  CodecSpec spec{std::move(name), Json::object()};
+  spec.configuration[std::string(member)] = std::move(value);
+  return spec;
+}
+
+bool AnyPartHasEndian(const DType& dtype) {
+  return dtype.has_endian() ||
+         std::any_of(dtype.fields.begin(), dtype.fields.end(),
+                     [](const DTypeField& field) { return AnyPartHasEndian(field.dtype); });
+}
+
+}  // namespace
+
+CodecSpec BloscSpec(const BloscOptions& options, const DType& dtype, int zarr_format) {
+  constexpr uint64_t kMaxTypesize = 255;
+  constexpr std::string_view kShuffleNames[] = {"noshuffle", "shuffle", "bitshuffle"};
+  CodecSpec spec{"blosc", Json::object()};
+  Json& configuration = spec.configuration;
+  configuration["cname"] = options.cname;
+  configuration["clevel"] = options.clevel;
+  if (zarr_format == 2) {
+    configuration["shuffle"] = static_cast<int>(options.shuffle);
+  } else {
+    configuration["shuffle"] = std::string(kShuffleNames[static_cast<int>(options.shuffle)]);
+    configuration["typesize"] =
+        dtype.is_vlen() || dtype.item_bytes > kMaxTypesize ? 1 : dtype.item_bytes;
+  }
+  configuration["blocksize"] = 0;
+  return spec;
+}
+
+CodecSpec ZstdSpec(int64_t level, int zarr_format) {
+  CodecSpec spec = Spec("zstd", "level", level);
+  if (zarr_format == 3) spec.configuration["checksum"] = false;
+  return spec;
+}
+
+CodecSpec DeflateSpec(int64_t level, int zarr_format) {
+  return Spec(zarr_format == 2 ? "zlib" : "gzip", "level", level);
+}
+
+CodecSpec ChecksumSpec(int zarr_format) {
+  return Spec(zarr_format == 2 ? "fletcher32" : "crc32c");
+}
+
+CodecSpec ShuffleSpec(const DType& dtype, int zarr_format) {
+  return Spec(zarr_format == 2 ? "shuffle" : "numcodecs.shuffle", "elementsize",
+              dtype.is_vlen() ? 1 : dtype.item_bytes);
+}
+
+CodecSpec ArrayToBytesSpec(const DType& dtype) {
+  if (dtype.kind == DType::Kind::kString) return Spec("vlen-utf8");
+  if (dtype.kind == DType::Kind::kVlenBytes) return Spec("vlen-bytes");
+  if (!AnyPartHasEndian(dtype)) return Spec("bytes");
+  const bool big = dtype.has_endian() && dtype.endian == Endian::kBig;
+  return Spec("bytes", "endian", big ? "big" : "little");
+}
+
+std::optional<BloscOptions> ParseBlosc(const CodecSpec& spec, const DType& dtype) {
+  if (BareName(spec) != "blosc") return std::nullopt;
+  BloscOptions options;
+  if (const Json* cname = zarr::FindMember(spec.configuration, "cname")) {
+    if (!cname->is_string()) return std::nullopt;
+    options.cname = cname->get<std::string>();
+  }
+  options.clevel = std::clamp<int64_t>(LevelOf(spec, "clevel", 5), 0, 9);
+  const Json* shuffle = zarr::FindMember(spec.configuration, "shuffle");
+  if (shuffle == nullptr) return options;
+  if (*shuffle == "noshuffle" || *shuffle == 0) options.shuffle = BloscShuffle::kNone;
+  else if (*shuffle == "shuffle" || *shuffle == 1) options.shuffle = BloscShuffle::kByte;
+  else if (*shuffle == "bitshuffle" || *shuffle == 2) options.shuffle = BloscShuffle::kBit;
+  else if (*shuffle == -1)  // numcodecs chooses by the element size
+    options.shuffle = dtype.item_bytes == 1 ? BloscShuffle::kBit : BloscShuffle::kByte;
+  else return std::nullopt;
+  return options;
+}
+
+int64_t LevelOf(const CodecSpec& spec, std::string_view name, int64_t otherwise) {
+  const Json* level = zarr::FindMember(spec.configuration, name);
+  if (level == nullptr || !level->is_number_integer()) return otherwise;
+  return level->get<int64_t>();
+}
+
+std::string_view BareName(const CodecSpec& spec) {
+  std::string_view name = spec.name;
+  if (name.starts_with(kNumcodecs)) name.remove_prefix(kNumcodecs.size());
+  return name;
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,352 @@
+#include "shadow/dataset_map.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/checked.h"
+#include "shadow/chunk_map.h"
+#include "shadow/fill_map.h"
+#include "shadow/filters_map.h"
+#include "shadow/h5_types.h"
+#include "shadow/json_text.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using Form = ElementMap::Form;
+
+constexpr int kHdf5AttributeVersion = 1;
+// What a compact dataset may hold: an object header's message less its layout.
+constexpr uint64_t kMaxCompactBytes = 65536 - 4;
+
+// A dataspace as values.
+struct Extent {
+  H5S_class_t space_class = H5S_SIMPLE;
+  std::vector<uint64_t> dims;
+  std::vector<uint64_t> maxdims;
+};
+
+Result<Extent> ReadExtent(hid_t space) {
+  Extent extent;
+  extent.space_class = H5Sget_simple_extent_type(space);
+  if (extent.space_class != H5S_SIMPLE) return extent;
+  const int rank = H5Sget_simple_extent_ndims(space);
+  if (rank < 0) return Hdf5Failure("a dataspace");
+  std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
+  std::vector<hsize_t> maxdims(dims.size());
+  if (H5Sget_simple_extent_dims(space, dims.data(), maxdims.data()) < 0) {
+    return Hdf5Failure("a dataspace");
+  }
+  extent.dims.assign(dims.begin(), dims.end());
+  extent.maxdims.assign(maxdims.begin(), maxdims.end());
+  return extent;
+}
+
+Status CheckStorage(hid_t dcpl, H5D_layout_t layout, const Extent& extent, hid_t type) {
+  if (layout == H5D_VIRTUAL) {
+    return UnsupportedError("virtual datasets (H5D_VIRTUAL) cannot be created in a Zarr store");
+  }
+  if (layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0) {
+    return UnsupportedError("external storage (H5Pset_external) has no form in Zarr");
+  }
+  if (layout == H5D_CHUNKED) {
+    if (extent.space_class == H5S_SIMPLE && !extent.dims.empty()) return OkStatus();
+    return InvalidArgumentError("chunked layout needs a simple dataspace of rank 1 or more");
+  }
+  if (extent.dims != extent.maxdims) {
+    return InvalidArgumentError("only chunked datasets can be extendible");
+  }
+  if (layout != H5D_COMPACT) return OkStatus();
+  const std::optional<uint64_t> elems = CheckedProduct(extent.dims);
+  const std::optional<uint64_t> bytes =
+      elems ? CheckedMul(*elems, H5Tget_size(type)) : std::nullopt;
+  if (!bytes || *bytes > kMaxCompactBytes) {
+    return InvalidArgumentError("a compact dataset is at most 64 KiB");
+  }
+  return OkStatus();
+}
+
+Json MaxShapeJson(const std::vector<uint64_t>& maxdims) {
+  Json list = Json::array();
+  for (const uint64_t dim : maxdims) {
+    list.push_back(dim == H5S_UNLIMITED ? Json() : Json(dim));
+  }
+  return list;
+}
+
+// The names that v3's `struct` has for what is else `structured`.
+Json AsStruct(const Json& data_type) {
+  if (StringMember(data_type, "name") != "structured") return data_type;
+  Json result = data_type;
+  result["name"] = "struct";
+  Json fields = Json::array();
+  for (const Json& field : data_type["configuration"]["fields"]) {
+    Json item = Json::object();
+    item["name"] = field[0];
+    item["data_type"] = AsStruct(field[1]);
+    fields.push_back(std::move(item));
+  }
+  result["configuration"]["fields"] = std::move(fields);
+  return result;
+}
+
+// Layout and allocation time: recorded in `hdf5` where a chunked, incrementally allocated dataset is
+// not what was asked for, and taken from the shadow's list, so that no raw data lands there.
+Status RewriteStorage(hid_t dcpl, bool scalar, DatasetPlan* plan, Json* hdf5) {
+  if (H5Pget_alloc_time(dcpl, &plan->alloc_time) < 0) return Hdf5Failure("an allocation time");
+  const bool has_dims = !plan->null_space && !scalar;  // what else could they be
+  if (plan->layout == H5D_CONTIGUOUS && has_dims) (*hdf5)["layout"] = "contiguous";
+  if (plan->layout == H5D_COMPACT) (*hdf5)["layout"] = "compact";
+  if (plan->alloc_time != DefaultAllocTime(plan->layout)) {
+    (*hdf5)["alloc_time"] = std::string(AllocTimeName(plan->alloc_time));
+  }
+  plan->shadow_dcpl = Handle(H5Pcopy(dcpl));
+  const hid_t shadow = plan->shadow_dcpl.get();
+  const bool chunked = plan->layout == H5D_CHUNKED;
+  if ((plan->layout == H5D_COMPACT && H5Pset_layout(shadow, H5D_CONTIGUOUS) < 0) ||
+      H5Pset_alloc_time(shadow, chunked ? H5D_ALLOC_TIME_INCR : H5D_ALLOC_TIME_LATE) < 0) {
+    return Hdf5Failure("the shadow's property list");
+  }
+  return OkStatus();
+}
+
+// The chunk, the codecs and the shape of a new array; and what `_hdf5` must say of them.
+Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, DatasetPlan* plan,
+                  Json* hdf5) {
+  zarr::ArrayMetadata& metadata = plan->metadata;
+  const std::vector<uint64_t>& elem_dims = plan->element.elem_dims;
+  const auto with_elem_dims = [&](std::vector<uint64_t> dims) {
+    dims.insert(dims.end(), elem_dims.begin(), elem_dims.end());
+    return dims;
+  };
+  metadata.shape = with_elem_dims(plan->null_space ? std::vector<uint64_t>{0} : extent.dims);
+  metadata.codecs = PlainCodecs(metadata.dtype);
+  if (plan->layout != H5D_CHUNKED) {
+    const std::vector<uint64_t> dims = plan->null_space ? std::vector<uint64_t>{1} : extent.dims;
+    metadata.chunk_shape = with_elem_dims(SlabShape(dims, plan->element.stored_bytes()));
+    return OkStatus();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, extent.dims.size()));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
+  const PipelineTarget target{&metadata.dtype, elem_dims, chunk, metadata.zarr_format,
+                              config.strict};
+  H5ZARR_ASSIGN_OR_RETURN(metadata.codecs, CodecsForFilters(filters, target));
+  H5ZARR_RETURN_IF_ERROR(RelaxFilters(plan->shadow_dcpl.get(), filters));
+  if (!SamePipeline(filters, FiltersForCodecs(metadata.codecs, chunk.size()))) {
+    (*hdf5)["filters"] = FiltersToJson(filters);
+  }
+  metadata.chunk_shape = with_elem_dims(chunk);
+  (*hdf5)["maxshape"] = MaxShapeJson(extent.maxdims);
+  if (config.shard != Config::Shard::kOff && metadata.zarr_format == 3) {
+    const HiddenShardRequest request{extent.dims, extent.maxdims, chunk,
+                                     plan->element.stored_bytes(),
+                                     config.shard == Config::Shard::kBytes ? config.shard_bytes
+                                                                           : kAutoShardBytes};
+    if (HideShards(request, elem_dims, &metadata)) (*hdf5)["shard_hidden"] = true;
+  }
+  return OkStatus();
+}
+
+// --- opening -------------------------------------------------------------------------------------
+
+bool Hdf5Says(const Json& hdf5, std::string_view name) {
+  const Json* member = zarr::FindMember(hdf5, name);
+  return member != nullptr && *member == true;
+}
+
+Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5, DatasetHeader* header) {
+  const Json* recorded = zarr::FindMember(hdf5, "type");
+  Json hdf5_type = recorded != nullptr ? *recorded : Json();
+  // hdmf-zarr's convention for arrays of references.
+  if (hdf5_type.is_null() && metadata.dtype.kind == DType::Kind::kString &&
+      StringMember(metadata.attributes, "_DTYPE") == "object_reference") {
+    hdf5_type = "H5T_STD_REF_OBJ";
+  }
+  H5ZARR_ASSIGN_OR_RETURN(header->element,
+                          MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
+  // LINDI's scalars are arrays of shape [1].
+  const Json* scalar = zarr::FindMember(metadata.attributes, "_SCALAR");
+  if (scalar != nullptr && *scalar == true && hdf5.is_null() && hdf5_type.is_null() &&
+      metadata.shape == std::vector<uint64_t>{1}) {
+    header->element.elem_dims = {1};
+  }
+  H5ZARR_ASSIGN_OR_RETURN(header->type, ReportedType(header->element));
+  return OkStatus();
+}
+
+// Maximum extents: as recorded, else as the configuration has it for foreign arrays.
+Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<uint64_t>& chunk,
+                                      const Json& hdf5, const Config& config, bool writable) {
+  std::vector<uint64_t> maxdims = extent.dims;
+  const Json* recorded = zarr::FindMember(hdf5, "maxshape");
+  const bool unlimited = config.maxshape == Config::MaxShape::kUnlimited ||
+                         (config.maxshape == Config::MaxShape::kAuto && writable);
+  if (recorded != nullptr) {
+    if (!recorded->is_array() || recorded->size() != maxdims.size()) {
+      return CorruptError("_hdf5.maxshape " + zarr::BriefJson(*recorded) + ": expected a list of " +
+                          std::to_string(maxdims.size()) + " extents");
+    }
+    for (std::size_t d = 0; d < maxdims.size(); ++d) {
+      const Json& maximum = (*recorded)[d];
+      if (!maximum.is_null() && !AsUnsigned(maximum)) {
+        return CorruptError("_hdf5.maxshape " + zarr::BriefJson(*recorded) +
+                            ": expected extents or null");
+      }
+      // Another program may have let the array grow beyond what was recorded.
+      maxdims[d] = maximum.is_null() ? H5S_UNLIMITED
+                                     : std::max(*AsUnsigned(maximum), extent.dims[d]);
+    }
+  } else if (unlimited) {
+    std::fill(maxdims.begin(), maxdims.end(), uint64_t{H5S_UNLIMITED});
+  }
+  // HDF5 knows no chunk larger than what its dataset can become.
+  for (std::size_t d = 0; d < maxdims.size(); ++d) {
+    if (extent.dims[d] > 0) maxdims[d] = std::max(maxdims[d], chunk[d]);
+  }
+  return maxdims;
+}
+
+Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims,
+                DatasetHeader* header) {
+  if (header->null_space) {
+    header->space = Handle(H5Screate(H5S_NULL));
+  } else if (dims.empty()) {
+    header->space = Handle(H5Screate(H5S_SCALAR));
+  } else {
+    const std::vector<hsize_t> current(dims.begin(), dims.end());
+    const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
+    header->space = Handle(
+        H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
+  }
+  return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
+}
+
+Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Extent& extent,
+                 const Config& config, bool writable, DatasetHeader* header) {
+  const hid_t dcpl = header->shadow_dcpl.get();
+  const ReportedChunk reported =
+      ChunkToReport(metadata, extent.dims.size(), H5Tget_size(header->type.get()),
+                    Hdf5Says(hdf5, "shard_hidden"));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> maxdims,
+                          MaxDims(extent, reported.shape, hdf5, config, writable));
+  H5ZARR_RETURN_IF_ERROR(SetSpace(extent.dims, maxdims, header));
+  const std::vector<hsize_t> chunk(reported.shape.begin(), reported.shape.end());
+  if (H5Pset_chunk(dcpl, static_cast<int>(chunk.size()), chunk.data()) < 0 ||
+      H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0) {
+    return Hdf5Failure("the array's chunk");
+  }
+  std::vector<Filter> filters = FiltersForCodecs(reported.codecs, chunk.size());
+  if (const Json* recorded = zarr::FindMember(hdf5, "filters")) {
+    H5ZARR_ASSIGN_OR_RETURN(filters, FiltersFromJson(*recorded));
+  }
+  return AppendFilters(dcpl, filters);
+}
+
+Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,
+                                 bool writable) {
+  const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
+  const Json hdf5 = found != nullptr && found->is_object() ? *found : Json();
+  DatasetHeader header;
+  H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, &header));
+  Extent extent;
+  extent.dims.assign(metadata.shape.begin(),
+                     metadata.shape.end() -
+                         static_cast<std::ptrdiff_t>(header.element.elem_dims.size()));
+  header.null_space = StringMember(hdf5, "space") == "null";
+  const std::string layout = StringMember(hdf5, "layout").value_or("chunked");
+  header.layout = layout == "compact" ? H5D_COMPACT : H5D_CHUNKED;
+  if (layout == "contiguous" || extent.dims.empty() || header.null_space) {
+    header.layout = layout == "compact" ? H5D_COMPACT : H5D_CONTIGUOUS;
+  }
+  header.alloc_time = AllocTimeFromName(StringMember(hdf5, "alloc_time").value_or(""))
+                          .value_or(DefaultAllocTime(header.layout));
+  header.shadow_dcpl = Handle(H5Pcreate(H5P_DATASET_CREATE));
+  if (header.layout == H5D_CHUNKED) {
+    H5ZARR_RETURN_IF_ERROR(SetChunks(metadata, hdf5, extent, config, writable, &header));
+  } else {
+    H5ZARR_RETURN_IF_ERROR(SetSpace(extent.dims, extent.dims, &header));
+    if (H5Pset_alloc_time(header.shadow_dcpl.get(), H5D_ALLOC_TIME_LATE) < 0) {
+      return Hdf5Failure("the shadow's property list");
+    }
+  }
+  H5ZARR_RETURN_IF_ERROR(
+      FillToDcpl(metadata.fill, header.element, hdf5, header.shadow_dcpl.get()));
+  return header;
+}
+
+Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& config) {
+  DatasetPlan plan;
+  zarr::ArrayMetadata& metadata = plan.metadata;
+  metadata.zarr_format = config.zarr_format;
+  if (config.zarr_format == 2) {
+    metadata.key_encoding = {zarr::ChunkKeyEncoding::Kind::kV2, '.'};
+  }
+  plan.layout = H5Pget_layout(dcpl);
+  H5ZARR_ASSIGN_OR_RETURN(const Extent extent, ReadExtent(space));
+  H5ZARR_RETURN_IF_ERROR(CheckStorage(dcpl, plan.layout, extent, type));
+  plan.null_space = extent.space_class == H5S_NULL;
+  H5ZARR_ASSIGN_OR_RETURN(plan.element, MapToZarr(type, config.zarr_format));
+  metadata.dtype = plan.element.dtype;
+  Json hdf5 = Json::object();
+  hdf5["version"] = kHdf5AttributeVersion;
+  if (!plan.element.hdf5_type.is_null()) hdf5["type"] = plan.element.hdf5_type;
+  if (plan.null_space) hdf5["space"] = "null";
+  H5ZARR_RETURN_IF_ERROR(RewriteStorage(dcpl, extent.dims.empty(), &plan, &hdf5));
+  H5ZARR_RETURN_IF_ERROR(PlanChunks(dcpl, extent, config, &plan, &hdf5));
+  H5ZARR_ASSIGN_OR_RETURN(metadata.fill,
+                          FillFromDcpl(dcpl, type, plan.element, config.zarr_format, &hdf5));
+  if (hdf5.size() > 1) metadata.attributes["_hdf5"] = std::move(hdf5);
+  if (plan.element.form == Form::kObjectReference) {
+    metadata.attributes["_DTYPE"] = "object_reference";  // hdmf-zarr's word for it
+  }
+  if (config.compound_struct && config.zarr_format == 3 &&
+      metadata.dtype.kind == DType::Kind::kStruct) {
+    H5ZARR_ASSIGN_OR_RETURN(const Json data_type, zarr::FormatDTypeV3(metadata.dtype));
+    metadata.document = Json::object();
+    metadata.document["data_type"] = AsStruct(data_type);
+  }
+  return plan;
+}
+
+}  // namespace
+
+Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config& config) {
+  return WithoutThrowing([&] { return MakePlan(type, space, dcpl, config); });
+}
+
+Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
+                               bool writable) {
+  return WithoutThrowing([&] { return MakeHeader(metadata, config, writable); });
+}
+
+Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t alloc_time) {
+  Handle dcpl(H5Pcopy(reported));
+  if (!dcpl.valid() || (layout == H5D_COMPACT && H5Pset_layout(dcpl.get(), layout) < 0) ||
+      H5Pset_alloc_time(dcpl.get(), alloc_time) < 0) {
+    return Hdf5Failure("the layout of a property list");
+  }
+  return dcpl;
+}
+
+bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
+  const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
+  const Json* recorded = found == nullptr ? nullptr : zarr::FindMember(*found, "type");
+  const auto same = [&]() -> Result<bool> {
+    H5ZARR_ASSIGN_OR_RETURN(const ElementMap map,
+                            MapFromZarr(metadata.dtype, metadata.shape,
+                                        recorded != nullptr ? *recorded : Json()));
+    if (map.form != Form::kPlain || H5Pget_layout(dcpl) != H5D_CHUNKED) return false;
+    const std::size_t rank = metadata.shape.size() - map.elem_dims.size();
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, rank));
+    if (!std::equal(chunk.begin(), chunk.end(), metadata.chunk_shape.begin())) return false;
+    H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
+    H5ZARR_ASSIGN_OR_RETURN(const Json stored_json, TypeToJson(stored.get()));
+    if (!map.hdf5_type.is_null() && stored_json != map.hdf5_type) return false;
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
+    return SameBytes(metadata.codecs, filters);
+  };
+  const Result<bool> result = WithoutThrowing(same);
+  return result.ok() && result.value();
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,227 @@
+#include "shadow/fill_map.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/nd_copy.h"
+#include "shadow/attribute_map.h"
+#include "shadow/h5_types.h"
+#include "shadow/json_text.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using Form = ElementMap::Form;
+
+// One value in memory form, with its variable-length parts.
+class MemoryValue {
+ public:
+  explicit MemoryValue(Handle type)
+      : type_(std::move(type)), bytes_(H5Tget_size(type_.get())) {}
+  ~MemoryValue() {
+    const Handle space(H5Screate(H5S_SCALAR));
+    H5Treclaim(type_.get(), space.get(), H5P_DEFAULT, bytes_.data());
+  }
+  MemoryValue(const MemoryValue&) = delete;
+  MemoryValue& operator=(const MemoryValue&) = delete;
+
+  hid_t type() const { return type_.get(); }
+  std::byte* data() { return bytes_.data(); }
+  template <typename T>
+  T As() const {
+    T value;
+    std::memcpy(&value, bytes_.data(), sizeof(T));
+    return value;
+  }
+
+ private:
+  Handle type_;
+  std::vector<std::byte> bytes_;
+};
+
+// A fill value holds no reference: there is no object it could mean in every store.
+const ReferenceResolver& NoReferences() {
+  static const ReferenceResolver* const resolver = new ReferenceResolver{
+      [](const void*) { return std::string(); }, [](const std::string& path, void*) {
+        return path.empty();
+      }};
+  return *resolver;
+}
+
+Status ReadFill(hid_t dcpl, MemoryValue* value) {
+  if (H5Pget_fill_value(dcpl, value->type(), value->data()) < 0) {
+    return InvalidArgumentError("the fill value has no conversion to the dataset's type");
+  }
+  return OkStatus();
+}
+
+std::vector<std::byte> BytesOf(std::string_view text) {
+  const ByteSpan bytes = AsBytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+Result<std::vector<std::byte>> PlainFill(hid_t dcpl, const ElementMap& map) {
+  H5ZARR_ASSIGN_OR_RETURN(Handle stored, StoredType(map));
+  std::vector<std::byte> bytes(map.stored_bytes());
+  if (H5Pget_fill_value(dcpl, stored.get(), bytes.data()) < 0) {
+    return InvalidArgumentError("the fill value has no conversion to the dataset's type");
+  }
+  const ByteSpan item(bytes.data(), map.dtype.item_bytes);
+  if (!IsAll(bytes, item)) {
+    return UnsupportedError("a fill value whose array elements differ has no form in Zarr");
+  }
+  bytes.resize(map.dtype.item_bytes);
+  if (map.dtype.kind == DType::Kind::kBool && bytes[0] != std::byte{0}) bytes[0] = std::byte{1};
+  return bytes;
+}
+
+Result<std::vector<std::byte>> StringFill(hid_t dcpl) {
+  MemoryValue value(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8));
+  H5ZARR_RETURN_IF_ERROR(ReadFill(dcpl, &value));
+  const char* text = value.As<char*>();
+  if (text == nullptr) return std::vector<std::byte>();
+  if (!IsValidUtf8(text)) return UnsupportedError("a fill value that is no UTF-8 text");
+  return BytesOf(text);
+}
+
+Result<std::vector<std::byte>> SequenceFill(hid_t dcpl, const ElementMap& map) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle item, StoredItemType(map));
+  MemoryValue value(Handle(H5Tvlen_create(item.get())));
+  H5ZARR_RETURN_IF_ERROR(ReadFill(dcpl, &value));
+  const auto sequence = value.As<hvl_t>();
+  const auto* first = static_cast<const std::byte*>(sequence.p);
+  if (first == nullptr) return std::vector<std::byte>();
+  return std::vector<std::byte>(first, first + sequence.len * H5Tget_size(item.get()));
+}
+
+// References and elements kept as JSON: an all-zero value is the empty text, as absent ones are.
+Result<std::vector<std::byte>> TextFill(hid_t dcpl, hid_t type, const ElementMap& map) {
+  MemoryValue value(Handle(H5Tcopy(type)));
+  H5ZARR_RETURN_IF_ERROR(ReadFill(dcpl, &value));
+  const std::byte zero{0};
+  if (IsAll(ByteSpan(value.data(), H5Tget_size(type)), ByteSpan(&zero, 1))) {
+    return std::vector<std::byte>();
+  }
+  if (map.form == Form::kObjectReference) {
+    return UnsupportedError("a fill value that is a reference has no form in Zarr");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const Json json, ElementToJson(type, value.data(), NoReferences()));
+  return BytesOf(json.dump());
+}
+
+Result<std::vector<std::byte>> UserFill(hid_t dcpl, hid_t type, const ElementMap& map) {
+  switch (map.form) {
+    case Form::kPlain: return PlainFill(dcpl, map);
+    case Form::kVlenString: return StringFill(dcpl);
+    case Form::kVlenSequence: return SequenceFill(dcpl, map);
+    case Form::kObjectReference: case Form::kJsonElement: return TextFill(dcpl, type, map);
+    case Form::kUtf32: break;  // nothing HDF5 creates becomes UTF-32
+  }
+  return InternalError("fill value of a form that is not written");
+}
+
+Status SetFill(hid_t dcpl, hid_t type, const void* value) {
+  if (H5Pset_fill_value(dcpl, type, value) < 0) return Hdf5Failure("a fill value");
+  return OkStatus();
+}
+
+Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
+  // LINDI's scalars have a dimension of 1 that HDF5 does not show.
+  const uint64_t size_bytes = H5Tget_size(stored.get());
+  if (fill.bytes.size() != map.dtype.item_bytes || fill.bytes.empty() ||
+      size_bytes % fill.bytes.size() != 0) {
+    return InternalError("a fill value of another size than the elements");
+  }
+  std::vector<std::byte> bytes(size_bytes);
+  FillContiguous(bytes, fill.bytes);
+  if (map.form == Form::kUtf32) {
+    for (const Utf32Part& part : Utf32Parts(map.dtype)) {
+      for (uint64_t i = 0; i < part.texts; ++i) {
+        Utf32ToUtf8(MutableByteSpan(bytes).subspan(part.offset_bytes + i * part.text_bytes,
+                                                   part.text_bytes),
+                    part.endian);
+      }
+    }
+  }
+  return SetFill(dcpl, stored.get(), bytes.data());
+}
+
+Status SetSequenceFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle item, StoredItemType(map));
+  const std::size_t item_bytes = H5Tget_size(item.get());
+  if (fill.bytes.size() % item_bytes != 0) {
+    return CorruptError("fill value of " + std::to_string(fill.bytes.size()) +
+                        " bytes for items of " + std::to_string(item_bytes));
+  }
+  std::vector<std::byte> items = fill.bytes;
+  const hvl_t sequence{items.size() / item_bytes, items.data()};
+  const Handle type(H5Tvlen_create(item.get()));
+  return SetFill(dcpl, type.get(), &sequence);
+}
+
+Status SetTextFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
+  H5ZARR_ASSIGN_OR_RETURN(Handle type, ReportedType(map));
+  H5ZARR_ASSIGN_OR_RETURN(const Json json, zarr::ParseJson(AsText(fill.bytes), "fill_value"));
+  MemoryValue value(std::move(type));
+  H5ZARR_RETURN_IF_ERROR(ElementFromJson(json, value.type(), value.data(), NoReferences()));
+  return SetFill(dcpl, value.type(), value.data());
+}
+
+Status SetUserFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
+  if (map.form == Form::kPlain || map.form == Form::kUtf32) return SetPlainFill(fill, map, dcpl);
+  // The empty text is HDF5's default for all that has variable length.
+  if (fill.bytes.empty() || map.form == Form::kObjectReference) return OkStatus();
+  if (map.form == Form::kVlenSequence) return SetSequenceFill(fill, map, dcpl);
+  if (map.form == Form::kJsonElement) return SetTextFill(fill, map, dcpl);
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
+  const std::string text(AsText(fill.bytes));
+  const char* pointer = text.c_str();
+  return SetFill(dcpl, type.get(), &pointer);
+}
+
+}  // namespace
+
+Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map,
+                                     int zarr_format, Json* hdf5) {
+  H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+  H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
+  if (H5Pfill_value_defined(dcpl, &defined) < 0 || H5Pget_fill_time(dcpl, &time) < 0) {
+    return Hdf5Failure("the fill value of a property list");
+  }
+  zarr::FillValue fill;
+  if (!map.dtype.is_vlen()) fill.bytes.resize(map.dtype.item_bytes);
+  fill.defined = zarr_format == 3 || defined == H5D_FILL_VALUE_USER_DEFINED;
+  if (defined == H5D_FILL_VALUE_USER_DEFINED) {
+    H5ZARR_ASSIGN_OR_RETURN(fill.bytes, UserFill(dcpl, type, map));
+  } else if (defined == H5D_FILL_VALUE_UNDEFINED) {
+    (*hdf5)["fill"] = "undefined";
+  } else if (zarr_format == 3) {  // v2 says it with null
+    (*hdf5)["fill"] = "default";
+  }
+  if (time == H5D_FILL_TIME_ALLOC) (*hdf5)["fill_time"] = "alloc";
+  if (time == H5D_FILL_TIME_NEVER) (*hdf5)["fill_time"] = "never";
+  return fill;
+}
+
+Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5,
+                  hid_t dcpl) {
+  const std::string time = StringMember(hdf5, "fill_time").value_or("ifset");
+  const H5D_fill_time_t fill_time = time == "alloc"   ? H5D_FILL_TIME_ALLOC
+                                    : time == "never" ? H5D_FILL_TIME_NEVER
+                                                      : H5D_FILL_TIME_IFSET;
+  if (fill_time != H5D_FILL_TIME_IFSET && H5Pset_fill_time(dcpl, fill_time) < 0) {
+    return Hdf5Failure("a fill time");
+  }
+  const std::string kind = StringMember(hdf5, "fill").value_or("user");
+  if (kind == "undefined") {
+    H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
+    return SetFill(dcpl, type.get(), nullptr);
+  }
+  if (kind == "default" || !fill.defined) return OkStatus();
+  return SetUserFill(fill, map, dcpl);
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,172 @@
+#include "shadow/hdf5_attribute.h"
+
+#include "shadow/store_file.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+constexpr std::string_view kHdf5 = "_hdf5";
+constexpr int kHdf5Version = 1;
+
+const Json* FindHdf5(const Json& attributes) {
+  const auto found = attributes.find(kHdf5);
+  return found != attributes.end() && found->is_object() ? &*found : nullptr;
+}
+
+// CF's words for a unit of numpy's datetimes.
+std::string UnitsOf(const DType& dtype) {
+  static const std::pair<std::string_view, std::string_view> kUnits[] = {
+      {"ns", "nanoseconds"}, {"us", "microseconds"}, {"ms", "milliseconds"}, {"s", "seconds"},
+      {"m", "minutes"},      {"h", "hours"},         {"D", "days"},          {"W", "weeks"},
+      {"M", "months"},       {"Y", "years"}};
+  for (const auto& [unit, word] : kUnits) {
+    if (dtype.unit != unit) continue;
+    std::string units(word);
+    if (dtype.scale_factor != 1) units = std::to_string(dtype.scale_factor) + " " + units;
+    if (dtype.kind == DType::Kind::kDatetime) units += " since 1970-01-01";
+    return units;
+  }
+  return "";
+}
+
+}  // namespace
+
+Json Hdf5Member(const Json& attributes, std::string_view name) {
+  const Json* hdf5 = FindHdf5(attributes);
+  if (hdf5 == nullptr) return nullptr;
+  const auto found = hdf5->find(name);
+  return found != hdf5->end() ? *found : Json(nullptr);
+}
+
+void SetHdf5Member(Json* attributes, std::string_view name, Json value) {
+  const std::string key(name);
+  if (value.is_null()) {
+    if (FindHdf5(*attributes) == nullptr) return;
+    Json& hdf5 = (*attributes)[std::string(kHdf5)];
+    hdf5.erase(key);
+    if (hdf5.empty() || (hdf5.size() == 1 && hdf5.contains("version"))) {
+      attributes->erase(std::string(kHdf5));
+    }
+    return;
+  }
+  Json& hdf5 = (*attributes)[std::string(kHdf5)];
+  if (!hdf5.is_object()) hdf5 = Json::object();
+  if (!hdf5.contains("version")) hdf5["version"] = kHdf5Version;
+  hdf5[key] = std::move(value);
+}
+
+Json AttributesForProgram(const zarr::Node& node) {
+  Json shown = Json::object();
+  const Json& attributes = const_cast<zarr::Node&>(node).attributes();
+  for (const auto& [name, value] : attributes.items()) {
+    if (!IsHiddenAttribute(name)) shown[name] = value;
+  }
+  const Json escaped = Hdf5Member(attributes, "escaped");
+  for (const auto& [name, value] : escaped.items()) shown[name] = value;
+  if (node.is_array() && !shown.contains("units")) {
+    const std::string units = UnitsOf(node.array().dtype);
+    if (!units.empty()) shown["units"] = units;
+  }
+  return shown;
+}
+
+Json AttributeDescription(const Json& attributes, const std::string& name) {
+  const Json descriptions = Hdf5Member(attributes, "attrs");
+  const auto found = descriptions.find(name);
+  return descriptions.is_object() && found != descriptions.end() ? *found : Json(nullptr);
+}
+
+void SetAttribute(Json* attributes, const std::string& name, const AttributeJson* value) {
+  Json descriptions = Hdf5Member(*attributes, "attrs");
+  if (!descriptions.is_object()) descriptions = Json::object();
+  descriptions.erase(name);
+  if (value != nullptr && !value->description.is_null()) descriptions[name] = value->description;
+  SetHdf5Member(attributes, "attrs", descriptions.empty() ? Json(nullptr) : descriptions);
+
+  if (IsHiddenAttribute(name)) {
+    Json escaped = Hdf5Member(*attributes, "escaped");
+    if (!escaped.is_object()) escaped = Json::object();
+    escaped.erase(name);
+    if (value != nullptr) escaped[name] = value->value;
+    SetHdf5Member(attributes, "escaped", escaped.empty() ? Json(nullptr) : escaped);
+  } else if (value != nullptr) {
+    (*attributes)[name] = value->value;
+  } else {
+    attributes->erase(name);
+  }
+}
+
+Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
+                            const AttributeValue& value) {
+  Handle acpl(H5Pcreate(H5P_CLS_ATTRIBUTE_CREATE_ID_g));
+  if (!acpl.valid() || H5Pset_char_encoding(acpl.get(), H5T_CSET_UTF8) < 0) {
+    return host::AlreadyReported();
+  }
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  host::NativeHandle attribute(
+      H5VLattr_create(object.under, &loc, host::NativeConnector(), name.c_str(), value.type(),
+                      value.space(), acpl.get(), H5P_LST_ATTRIBUTE_ACCESS_ID_g,
+                      host::DefaultDxpl(), nullptr),
+      H5I_ATTR);
+  if (!attribute.valid()) return host::AlreadyReported();
+  if (H5Sget_simple_extent_npoints(value.space()) <= 0) return OkStatus();
+  if (H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(), value.data(),
+                     host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+Result<AttributeValue> ReadNativeAttribute(host::NativeObject object, const std::string& name) {
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  host::NativeHandle attribute(
+      H5VLattr_open(object.under, &loc, host::NativeConnector(), name.c_str(),
+                    H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_ATTR);
+  if (!attribute.valid()) return host::AlreadyReported();
+  H5VL_attr_get_args_t args;
+  args.op_type = H5VL_ATTR_GET_TYPE;
+  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
+      0) {
+    return host::AlreadyReported();
+  }
+  const Handle file_type(args.args.get_type.type_id);
+  args.op_type = H5VL_ATTR_GET_SPACE;
+  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
+      0) {
+    return host::AlreadyReported();
+  }
+  Handle space(args.args.get_space.space_id);
+  // In memory the type is the same one, described afresh: a copy would stay bound to the file.
+  H5ZARR_ASSIGN_OR_RETURN(const Json description, TypeToJson(file_type.get()));
+  H5ZARR_ASSIGN_OR_RETURN(Handle type, TypeFromJson(description));
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  const std::size_t elem_bytes = H5Tget_size(type.get());
+  if (points < 0 || elem_bytes == 0) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer data,
+                          Buffer::Allocate(static_cast<uint64_t>(points) * elem_bytes));
+  if (points > 0) {
+    std::memset(data.data(), 0, data.size_bytes());
+    if (H5VLattr_read(attribute.get(), host::NativeConnector(), type.get(), data.data(),
+                      host::DefaultDxpl(), nullptr) < 0) {
+      return host::AlreadyReported();
+    }
+  }
+  return AttributeValue(std::move(type), std::move(space), std::move(data));
+}
+
+Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name) {
+  hbool_t exists = false;
+  H5VL_attr_specific_args_t args;
+  args.op_type = H5VL_ATTR_EXISTS;
+  args.args.exists.name = name.c_str();
+  args.args.exists.exists = &exists;
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                        nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return exists != 0;
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,41 @@
+// hdf5_attribute: the attribute `_hdf5` that carries what Zarr cannot say, and attributes between JSON
+// and the shadow.
+#ifndef H5ZARR_SHADOW_HDF5_ATTRIBUTE_H_
+#define H5ZARR_SHADOW_HDF5_ATTRIBUTE_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "host/native.h"
+#include "shadow/attribute_map.h"
+#include "zarr/hierarchy.h"
+
+namespace h5zarr::shadow {
+
+// The member `name` of `_hdf5` in a node's attributes, or null.
+Json Hdf5Member(const Json& attributes, std::string_view name);
+
+// Sets (or, with a null value, removes) a member of `_hdf5`; an `_hdf5` without members but its version
+// is removed altogether.
+void SetHdf5Member(Json* attributes, std::string_view name, Json value);
+
+// A node's attributes as an HDF5 program sees them, in order: without the hidden ones, with those of
+// the program's own whose name is a hidden one (kept in `_hdf5.escaped`), with units of datetimes.
+Json AttributesForProgram(const zarr::Node& node);
+
+// What `_hdf5.attrs` says of the attribute `name`, or null.
+Json AttributeDescription(const Json& attributes, const std::string& name);
+
+// Stores one attribute of the program in the node's attributes; removes it when `value` is null.
+void SetAttribute(Json* attributes, const std::string& name, const AttributeJson* value);
+
+// Creates (an attribute of that name must not exist) and reads an attribute of a native object.
+Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
+                            const AttributeValue& value);
+Result<AttributeValue> ReadNativeAttribute(host::NativeObject object, const std::string& name);
+Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name);
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_HDF5_ATTRIBUTE_H_

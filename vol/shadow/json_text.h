@@ -1,0 +1,39 @@
+// json_text: bytes as JSON strings. HDF5 strings may hold anything; JSON holds valid UTF-8 only.
+// Internal to shadow/.
+#ifndef H5ZARR_SHADOW_JSON_TEXT_H_
+#define H5ZARR_SHADOW_JSON_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "base/dtype.h"
+#include "base/status.h"
+#include "zarr/json.h"
+
+namespace h5zarr::shadow {
+
+using zarr::Json;
+
+// Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
+bool IsValidUtf8(std::string_view text);
+
+// `text` as a JSON string, or {"base64": …} where it is not valid UTF-8; and back.
+Json TextToJson(std::string_view text);
+std::optional<std::string> TextFromJson(const Json& json);
+
+// NUL-padded UTF-32 text as NUL-padded UTF-8 of the same size, which is always enough, in place. What
+// is no code point becomes U+FFFD. REQUIRES: the size is a multiple of 4.
+void Utf32ToUtf8(MutableByteSpan text, Endian endian);
+
+// `json`, or member `name` of `object`, as an unsigned number or a string; nothing where it is absent
+// or of another kind.
+std::optional<uint64_t> AsUnsigned(const Json& json);
+std::optional<uint64_t> UnsignedMember(const Json& object, std::string_view name);
+std::optional<std::string> StringMember(const Json& object, std::string_view name);
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_JSON_TEXT_H_

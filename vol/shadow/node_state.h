@@ -1,0 +1,91 @@
+// NodeState: what a store knows of one object of its shadow, by token: where it is in the Zarr
+// hierarchy, its metadata, and what of it is not stored yet.
+#ifndef H5ZARR_SHADOW_NODE_STATE_H_
+#define H5ZARR_SHADOW_NODE_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "shadow/dataset_map.h"
+#include "zarr/array.h"
+#include "zarr/hierarchy.h"
+
+namespace h5zarr::shadow {
+
+struct NodeState;
+
+// A link of a group, as far as the store has looked at it.
+struct LinkState {
+  enum class Kind { kHard, kSoft, kOther };  // kOther: external and user-defined
+  Kind kind = Kind::kHard;
+  std::weak_ptr<NodeState> target;  // kHard
+  std::string soft_target;          // kSoft
+};
+
+struct GroupState {
+  bool filled = false;                      // every child is in `links`
+  std::map<std::string, LinkState> links;   // the shadow's links, while known
+  std::set<std::string> absent;             // names known to be no child
+  std::optional<std::vector<std::string>> names;  // cached listing of an unfilled group
+  bool links_changed = false;               // `_LINKS` must be written anew
+  bool ordered = false;                     // tracks creation order of links
+};
+
+struct DatasetState {
+  ElementMap element;
+  H5D_layout_t layout = H5D_CHUNKED;
+  H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_INCR;
+  bool null_space = false;
+  std::unique_ptr<zarr::Array> array;  // once opened
+  // The array's stored chunks, while nothing was written since they were listed.
+  std::optional<std::vector<zarr::ChunkInfo>> chunk_list;
+};
+
+struct NodeState {
+  enum class Kind { kGroup, kDataset, kDatatype };
+  Kind kind = Kind::kGroup;
+  uint64_t token = 0;
+
+  std::string path;        // in the hierarchy ("" is the root); where it is staged when not placed
+  bool placed = false;     // reachable by `path`; else anonymous or unlinked
+  bool stored = false;     // its document exists in the store
+  bool document_changed = false;
+  std::set<std::string> changed_attributes;  // to be written from the shadow
+  int open_objects = 0;                      // wrappers of it
+  Status broken;           // why it cannot be opened (unknown codec, type…)
+
+  zarr::Node node;         // its metadata as stored or to be stored
+  GroupState group;        // kGroup
+  DatasetState dataset;    // kDataset
+
+  bool dirty() const {
+    return document_changed || !changed_attributes.empty() || group.links_changed ||
+           (dataset.array != nullptr && dataset.array->dirty());
+  }
+};
+
+// The node's name in its parent, or "" for the root.
+inline std::string_view NameOf(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+inline std::string_view ParentOf(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+inline std::string JoinPath(std::string_view parent, std::string_view name) {
+  std::string path(parent);
+  if (!path.empty()) path += '/';
+  path += name;
+  return path;
+}
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_NODE_STATE_H_

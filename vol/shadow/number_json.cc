@@ -1,0 +1,195 @@
+#include "shadow/number_json.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "shadow/h5_types.h"
+#include "zarr/metadata.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+// The bytes of an element of at most 8 bytes as a number, whatever their order.
+uint64_t ReadBits(hid_t type, const void* element) {
+  const std::size_t size_bytes = H5Tget_size(type);
+  const auto* bytes = static_cast<const unsigned char*>(element);
+  const bool big = TypeOrder(type) == Endian::kBig;
+  uint64_t bits = 0;
+  for (std::size_t i = 0; i < size_bytes; ++i) {
+    bits |= uint64_t{bytes[big ? size_bytes - 1 - i : i]} << (8 * i);
+  }
+  return bits;
+}
+
+void WriteBits(hid_t type, uint64_t bits, void* element) {
+  const std::size_t size_bytes = H5Tget_size(type);
+  auto* bytes = static_cast<unsigned char*>(element);
+  const bool big = TypeOrder(type) == Endian::kBig;
+  for (std::size_t i = 0; i < size_bytes; ++i) {
+    bytes[big ? size_bytes - 1 - i : i] = static_cast<unsigned char>(bits >> (8 * i));
+  }
+}
+
+bool IsSigned(hid_t type) {
+  return TypeClass(type) == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_NONE;
+}
+
+// Numbers whose bits lie in the low end of at most 8 bytes, in plain order.
+bool HasSimpleBits(hid_t type) {
+  const H5T_order_t order = H5Tget_order(type);
+  return H5Tget_size(type) <= 8 && H5Tget_offset(type) == 0 &&
+         (order == H5T_ORDER_LE || order == H5T_ORDER_BE);
+}
+
+Json HexBits(uint64_t bits, std::size_t size_bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "0x%0*llx", static_cast<int>(2 * size_bytes),
+                static_cast<unsigned long long>(bits));
+  return std::string(text);
+}
+
+std::optional<uint64_t> ParseHexBits(std::string_view text, std::size_t size_bytes) {
+  if (!text.starts_with("0x") || text.size() != 2 + 2 * size_bytes) return std::nullopt;
+  uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return bits;
+}
+
+// The NaN that "NaN" stands for: positive, quiet, no payload.
+uint64_t PlainNan(hid_t type) {
+  std::size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
+  if (H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) <
+          0 || mantissa_bits == 0) {
+    return 0;
+  }
+  return (((uint64_t{1} << exponent_bits) - 1) << exponent_at) |
+         (uint64_t{1} << (mantissa_bits - 1));
+}
+
+// By HDF5, for widths C++ has no type for.
+bool Convert(hid_t from, const void* source, hid_t to, void* target) {
+  const std::size_t to_bytes = H5Tget_size(to);
+  std::vector<unsigned char> bytes(std::max(H5Tget_size(from), to_bytes));
+  std::memcpy(bytes.data(), source, H5Tget_size(from));
+  if (H5Tconvert(from, to, 1, bytes.data(), nullptr, H5P_DEFAULT) < 0) return false;
+  std::memcpy(target, bytes.data(), to_bytes);
+  return true;
+}
+
+Handle HostDouble() {
+  return MakeFloat(8, "", std::endian::native == std::endian::big ? Endian::kBig : Endian::kLittle);
+}
+
+}  // namespace
+
+Status BadElement(const Json& json, hid_t type) {
+  return CorruptError("value " + zarr::BriefJson(json) + " is no HDF5 " + DescribeType(type));
+}
+
+std::optional<double> NonFiniteWord(std::string_view word) {
+  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (word == "Infinity") return std::numeric_limits<double>::infinity();
+  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+double ShortestDouble(float value) {
+  char text[64];
+  const auto written = std::to_chars(text, text + sizeof(text), value);
+  double number = value;
+  const auto read = std::from_chars(text, written.ptr, number);
+  const bool same = read.ec == std::errc() && static_cast<float>(number) == value;
+  return same ? number : value;
+}
+
+Json BytesElementToJson(const void* element, std::size_t size_bytes) {
+  return zarr::EncodeBase64(ByteSpan(static_cast<const std::byte*>(element), size_bytes));
+}
+
+Status BytesElementFromJson(const Json& json, void* element, std::size_t size_bytes) {
+  if (json.is_string()) {
+    const auto bytes = zarr::DecodeBase64(json.get_ref<const std::string&>());
+    if (bytes.ok() && bytes.value().size() == size_bytes) {
+      std::memcpy(element, bytes.value().data(), size_bytes);
+      return OkStatus();
+    }
+  }
+  return CorruptError("value " + zarr::BriefJson(json) + ": expected base64 of " +
+                      std::to_string(size_bytes) + " bytes");
+}
+
+Result<Json> IntegerElementToJson(hid_t type, const void* element) {
+  const std::size_t precision = H5Tget_precision(type);
+  if (!HasSimpleBits(type)) return BytesElementToJson(element, H5Tget_size(type));
+  uint64_t bits = ReadBits(type, element);
+  const unsigned unused = static_cast<unsigned>(64 - precision);
+  bits <<= unused;
+  if (IsSigned(type)) return Json(static_cast<int64_t>(bits) >> unused);
+  return Json(bits >> unused);
+}
+
+Status IntegerElementFromJson(const Json& json, hid_t type, void* element) {
+  const std::size_t size_bytes = H5Tget_size(type);
+  if (!HasSimpleBits(type)) return BytesElementFromJson(json, element, size_bytes);
+  if (!json.is_number_integer()) return BadElement(json, type);
+  const unsigned unused = static_cast<unsigned>(64 - H5Tget_precision(type));
+  const bool negative = !json.is_number_unsigned() && json.get<int64_t>() < 0;
+  const uint64_t bits = json.get<uint64_t>();
+  bool fits;
+  if (IsSigned(type)) {
+    const int64_t value = static_cast<int64_t>(bits);
+    fits = (negative || value >= 0) && (value << unused >> unused) == value;
+  } else {
+    fits = !negative && (bits << unused >> unused) == bits;
+  }
+  if (!fits) return BadElement(json, type);
+  WriteBits(type, bits << unused >> unused, element);
+  return OkStatus();
+}
+
+Result<Json> FloatElementToJson(hid_t type, const void* element) {
+  const std::size_t size_bytes = H5Tget_size(type);
+  if (!FloatFormat(type)) return BytesElementToJson(element, size_bytes);
+  double value = 0;
+  if (!Convert(type, element, HostDouble().get(), &value)) return Hdf5Failure("to convert a float");
+  if (std::isnan(value)) {
+    const uint64_t bits = ReadBits(type, element);
+    return bits == PlainNan(type) ? Json("NaN") : HexBits(bits, size_bytes);
+  }
+  if (std::isinf(value)) return Json(value > 0 ? "Infinity" : "-Infinity");
+  return Json(size_bytes == 8 ? value : ShortestDouble(static_cast<float>(value)));
+}
+
+Status FloatElementFromJson(const Json& json, hid_t type, void* element) {
+  const std::size_t size_bytes = H5Tget_size(type);
+  if (!FloatFormat(type)) return BytesElementFromJson(json, element, size_bytes);
+  std::optional<double> value;
+  if (json.is_number()) value = json.get<double>();
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (const std::optional<uint64_t> bits = ParseHexBits(text, size_bytes)) {
+      WriteBits(type, *bits, element);
+      return OkStatus();
+    }
+    value = NonFiniteWord(text);
+  }
+  if (!value) return BadElement(json, type);
+  if (std::isnan(*value) && PlainNan(type) != 0) {
+    WriteBits(type, PlainNan(type), element);
+    return OkStatus();
+  }
+  if (!Convert(HostDouble().get(), &*value, type, element)) {
+    return Hdf5Failure("to convert a float");
+  }
+  return OkStatus();
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,45 @@
+// shard_words: the cd_values of filter 480 (filters.h) ↔ the codec `sharding_indexed`. Pure values; no
+// HDF5 calls. Internal to shadow/.
+#ifndef H5ZARR_SHADOW_SHARD_WORDS_H_
+#define H5ZARR_SHADOW_SHARD_WORDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/status.h"
+#include "zarr/metadata.h"
+
+namespace h5zarr::shadow {
+
+// A sharding codec: inner chunks, what is done to each, and how the index is kept.
+struct Sharding {
+  std::vector<uint64_t> inner_shape;          // by Zarr dimension
+  std::vector<zarr::CodecSpec> inner_codecs;  // without the array → bytes codec
+  bool index_at_start = false;
+  bool plain_index = true;  // little endian with a crc32c: the only index that words can say
+};
+
+// The sharding that `words` ask for, for an array of `dtype` whose chunks are `chunk_shape`.
+// kInvalidArgument says which word is wrong: a version of the future, another rank, an inner extent
+// that does not divide the chunk's, an unknown codec.
+Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType& dtype,
+                                   std::span<const uint64_t> chunk_shape);
+
+// The words a user would give for `sharding`, for the first `rank` dimensions; nothing where words
+// cannot say it (another index, other codecs, nested shards).
+std::optional<std::vector<unsigned>> WordsFromSharding(const Sharding& sharding, std::size_t rank);
+
+// The part of `words` that comes from the user (the library appends to it).
+std::vector<unsigned> UserWords(std::span<const unsigned> words);
+
+// To the codec and back. `array_to_bytes`: the first inner codec ("bytes", "vlen-utf8", …).
+zarr::CodecSpec ShardingToCodec(const Sharding& sharding, const zarr::CodecSpec& array_to_bytes);
+// Nothing where `codec` is no sharding or not understood.
+std::optional<Sharding> ShardingFromCodec(const zarr::CodecSpec& codec);
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_SHARD_WORDS_H_

@@ -1,0 +1,330 @@
+#include "shadow/store_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "host/host_api.h"
+#include "store/local_store.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+// Soft links followed in one path, as HDF5's own default bounds them generously.
+constexpr int kMaxSoftLinks = 64;
+
+std::unique_ptr<Store> MakeStore(const std::string& path, bool writable, const Config& config) {
+  LocalStoreOptions options;
+  options.read_only = !writable;
+  options.durable = config.durable;
+  return MakeLocalStore(path, options);
+}
+
+// The name under which the array of a store that is nothing but an array is shown.
+std::string RootArrayName(const std::string& path) {
+  std::string name(NameOf(path));
+  constexpr std::string_view kSuffix = ".zarr";
+  if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) {
+    name.resize(name.size() - kSuffix.size());
+    return name;
+  }
+  return "data";
+}
+
+std::deque<std::string> SplitPath(std::string_view path) {
+  std::deque<std::string> parts;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    if (!part.empty() && part != ".") parts.emplace_back(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+bool IsHiddenAttribute(std::string_view name) {
+  static constexpr std::string_view kHidden[] = {
+      "_hdf5", "_LINKS", "_DTYPE", "_REFERENCE_FIELDS", "zarr_conventions", "_ARRAY_DIMENSIONS",
+      // LINDI's
+      "_SCALAR", "_SOFT_LINK", "_COMPOUND_DTYPE", "_EXTERNAL_ARRAY_LINK",
+      // NCZarr's
+      "_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr", "_nczarr_attrs",
+      "_nczarr_maxstrlen", "_nczarr_default_maxstrlen"};
+  return std::find(std::begin(kHidden), std::end(kHidden), name) != std::end(kHidden);
+}
+
+StoreFile::StoreFile(std::string path, std::string name, bool writable, const Config& config,
+                     Executor* executor)
+    : path_(std::move(path)),
+      name_(std::move(name)),
+      writable_(writable),
+      config_(config),
+      executor_(executor),
+      pid_(getpid()),
+      store_(MakeStore(path_, writable, config)),
+      hierarchy_(store_.get()) {}
+
+StoreFile::~StoreFile() = default;
+
+Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string name, bool create,
+                                                   bool writable, const Config& config,
+                                                   Executor* executor) {
+  std::shared_ptr<StoreFile> store(
+      new StoreFile(std::move(path), std::move(name), writable, config, executor));
+  if (create) {
+    zarr::GroupMetadata group;
+    group.zarr_format = config.zarr_format;
+    store->root_node_.metadata = std::move(group);
+    store->created_ = true;
+    return store;
+  }
+  H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> root, store->hierarchy_.Open(""));
+  if (!root) return NotFoundError("no Zarr store at " + store->path_);
+  if (root->is_array()) {
+    store->root_is_array_ = true;
+    store->root_array_name_ = RootArrayName(store->path_);
+  }
+  store->root_node_ = std::move(*root);
+  store->config_.zarr_format = store->root_is_array_ ? store->root_node_.array().zarr_format
+                                                     : store->root_node_.group().zarr_format;
+  return store;
+}
+
+Status StoreFile::Adopt(void* file) {
+  H5ZARR_ASSIGN_OR_RETURN(fileno_, host::FileNumber(file));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify({file, H5I_FILE}));
+  root_ = std::make_shared<NodeState>();
+  root_->kind = NodeState::Kind::kGroup;
+  root_->token = identity.token;
+  root_->placed = true;
+  root_->stored = !created_;
+  root_->group.filled = created_;
+  root_loaded_ = created_;
+  if (root_is_array_) {
+    // The made-up root has no document of its own; its one child is the array.
+    root_->node.metadata = zarr::GroupMetadata{config_.zarr_format, Json::object(), {}, false};
+  } else {
+    root_->node = root_node_;
+    root_->stored = !created_ && !root_node_.implicit;
+  }
+  nodes_[root_->token] = root_;
+  if (created_) return EnsureStored(root_);
+  return OkStatus();
+}
+
+bool StoreFile::forked() const { return getpid() != pid_; }
+
+Status StoreFile::CheckWritable() const {
+  if (!writable_) {
+    return PermissionDeniedError("no write intent on '" + name_ + "': it was opened read-only");
+  }
+  if (forked()) {
+    return PermissionDeniedError("'" + name_ + "' was opened by process " + std::to_string(pid_) +
+                                 " before it forked: open it anew to write");
+  }
+  return OkStatus();
+}
+
+bool StoreFile::Vanished() const {
+  struct stat status;
+  return stat(path_.c_str(), &status) != 0 && errno == ENOENT;
+}
+
+// --- open objects --------------------------------------------------------------------------------
+
+void StoreFile::Attach(Object* object) {
+  objects_.insert(object);
+  object->counted = true;
+  if (object->node) ++object->node->open_objects;
+}
+
+host::NativeObject StoreFile::Location() const {
+  for (const Object* object : objects_) {
+    if (object->native.type != H5I_ATTR) return object->native;
+  }
+  return objects_.empty() ? host::NativeObject{} : (*objects_.begin())->native;
+}
+
+host::NativeObject StoreFile::FileLocation() const {
+  for (const Object* object : objects_) {
+    if (object->native.type == H5I_FILE) return object->native;
+  }
+  return {};
+}
+
+// --- nodes ---------------------------------------------------------------------------------------
+
+NodePtr StoreFile::FindNode(uint64_t token) const {
+  const auto found = nodes_.find(token);
+  return found == nodes_.end() ? nullptr : found->second;
+}
+
+NodePtr StoreFile::NodeAtPath(const std::string& path) const {
+  for (const auto& [token, node] : nodes_) {
+    if (node->path == path && !(root_is_array_ && node == root_)) return node;
+  }
+  return nullptr;
+}
+
+NodePtr StoreFile::FindOrMakeNode(uint64_t token, H5I_type_t type) {
+  if (NodePtr node = FindNode(token)) return node;
+  auto node = std::make_shared<NodeState>();
+  node->token = token;
+  node->path = StagingPath();
+  node->document_changed = true;
+  zarr::GroupMetadata group;
+  group.zarr_format = config_.zarr_format;
+  switch (type) {
+    case H5I_DATATYPE: node->kind = NodeState::Kind::kDatatype; break;
+    case H5I_DATASET: node->kind = NodeState::Kind::kDataset; break;
+    default: node->kind = NodeState::Kind::kGroup; node->group.filled = true; break;
+  }
+  node->node.metadata = std::move(group);
+  nodes_[token] = node;
+  return node;
+}
+
+NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
+  auto node = std::make_shared<NodeState>();
+  node->kind = NodeState::Kind::kDataset;
+  node->token = token;
+  node->path = StagingPath();
+  node->document_changed = true;
+  node->node.metadata = std::move(plan.metadata);
+  node->dataset.element = std::move(plan.element);
+  node->dataset.layout = plan.layout;
+  node->dataset.alloc_time = plan.alloc_time;
+  node->dataset.null_space = plan.null_space;
+  nodes_[token] = node;
+  return node;
+}
+
+Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_bytes) {
+  if (!node->broken.ok()) return node->broken;
+  if (node->kind != NodeState::Kind::kDataset || !node->node.is_array()) {
+    return InternalError("'" + node->path + "' has no array");
+  }
+  if (node->dataset.array == nullptr) {
+    zarr::ArrayOptions options;
+    options.executor = executor_;
+    options.cache_bytes = std::max(cache_bytes, config_.cache_bytes);
+    options.memory_bytes = config_.memory_bytes;
+    options.read_only = !writable_;
+    H5ZARR_ASSIGN_OR_RETURN(
+        node->dataset.array,
+        zarr::Array::Open(store_.get(), node->path, node->node.array(), options));
+    // The store outlives its arrays, and the node owns the array.
+    NodeState* state = node.get();
+    node->dataset.array->SetBeforeFirstWrite([this, state]() -> Status {
+      const NodePtr self = FindNode(state->token);
+      return self ? EnsureStored(self) : InternalError("dataset is gone");
+    });
+  }
+  return node->dataset.array.get();
+}
+
+// --- paths ---------------------------------------------------------------------------------------
+
+Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
+  H5ZARR_RETURN_IF_ERROR(LoadRoot());
+  Resolution result;
+  if (path == nullptr) path = ".";
+  NodePtr current = path[0] == '/' ? root_ : base;
+  std::deque<std::string> parts = SplitPath(path);
+  int soft_links = 0;
+  bool following_last = false;
+  while (!parts.empty()) {
+    const std::string name = std::move(parts.front());
+    parts.pop_front();
+    if (!following_last) {
+      result.parent = parts.empty() ? current : nullptr;
+      result.name = name;
+    }
+    if (current == nullptr || current->kind != NodeState::Kind::kGroup) return result;
+    H5ZARR_RETURN_IF_ERROR(LoadChild(current, name));
+    const auto link = current->group.links.find(name);
+    if (link == current->group.links.end()) return result;
+    switch (link->second.kind) {
+      case LinkState::Kind::kHard:
+        current = link->second.target.lock();
+        break;
+      case LinkState::Kind::kSoft: {
+        if (++soft_links > kMaxSoftLinks) return result;
+        if (parts.empty()) following_last = true;
+        const std::string& target = link->second.soft_target;
+        std::deque<std::string> more = SplitPath(target);
+        parts.insert(parts.begin(), more.begin(), more.end());
+        if (!target.empty() && target[0] == '/') current = root_;
+        break;
+      }
+      case LinkState::Kind::kOther:
+        result.left_store = true;
+        return result;
+    }
+  }
+  result.node = current;
+  return result;
+}
+
+Status StoreFile::CheckNewPath(const char* path) const {
+  if (path == nullptr) return OkStatus();
+  for (const std::string& name : SplitPath(path)) {
+    H5ZARR_RETURN_IF_ERROR(zarr::CheckNodeName(name));
+  }
+  if (root_is_array_) {
+    return UnsupportedError("'" + name_ + "' is a single Zarr array: nothing can be added to it");
+  }
+  return OkStatus();
+}
+
+ReferenceResolver StoreFile::References() {
+  ReferenceResolver references;
+  references.to_path = [this](const void* reference) -> std::string {
+    uint64_t token;
+    std::memcpy(&token, reference, sizeof token);
+    if (token == 0 || token == HADDR_UNDEF) return "";
+    const NodePtr node = FindNode(token);
+    if (node == nullptr || !node->placed) return "";
+    if (root_is_array_ && node != root_) return "/" + root_array_name_;
+    return "/" + node->path;
+  };
+  references.from_path = [this](const std::string& path, void* reference) -> bool {
+    uint64_t token = 0;
+    if (!path.empty()) {
+      Result<Resolution> found = Resolve(root_, path.c_str());
+      if (found.ok() && found->node != nullptr) token = found->node->token;
+    }
+    std::memcpy(reference, &token, sizeof token);
+    return token != 0 || path.empty();
+  };
+  return references;
+}
+
+// --- registry ------------------------------------------------------------------------------------
+
+void StoreRegistry::Add(const std::shared_ptr<StoreFile>& store) {
+  by_path_[store->path()] = store;
+  by_fileno_[store->fileno()] = store;
+}
+
+void StoreRegistry::Remove(const StoreFile* store) {
+  const auto by_path = by_path_.find(store->path());
+  if (by_path != by_path_.end() && by_path->second.lock().get() == store) by_path_.erase(by_path);
+  by_fileno_.erase(store->fileno());
+}
+
+std::shared_ptr<StoreFile> StoreRegistry::ByPath(const std::string& path) const {
+  const auto found = by_path_.find(path);
+  return found == by_path_.end() ? nullptr : found->second.lock();
+}
+
+std::shared_ptr<StoreFile> StoreRegistry::ByFileNumber(unsigned long fileno) const {
+  const auto found = by_fileno_.find(fileno);
+  return found == by_fileno_.end() ? nullptr : found->second.lock();
+}
+
+}  // namespace h5zarr::shadow

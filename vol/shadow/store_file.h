@@ -1,0 +1,202 @@
+// StoreFile: one open Zarr store and its shadow, an in-memory native HDF5 file that holds groups,
+// links, attributes and dataset headers, never raw data.
+//
+// No hidden handle keeps the shadow alive: the store knows the program's own open objects, any of
+// which serves as a place to work from. The shadow is filled lazily, a child at a time, when a path
+// first leads there. Changes are made in the shadow by HDF5 itself; the store notes what changed and
+// writes it as Zarr metadata at flush, at file close and at the last close.
+// Not thread-safe: HDF5 calls under its own lock.
+#ifndef H5ZARR_SHADOW_STORE_FILE_H_
+#define H5ZARR_SHADOW_STORE_FILE_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "base/status.h"
+#include "exec/executor.h"
+#include "host/native.h"
+#include "host/object.h"
+#include "shadow/attribute_map.h"
+#include "shadow/node_state.h"
+#include "store/store.h"
+#include "zarr/hierarchy.h"
+
+namespace h5zarr::shadow {
+
+using NodePtr = std::shared_ptr<NodeState>;
+
+// Where a path led.
+struct Resolution {
+  NodePtr node;             // the object, or null when the path does not exist or leaves the store
+  NodePtr parent;           // the group that holds (or would hold) the last component's link
+  std::string name;         // the last component
+  bool left_store = false;  // an external or user-defined link was met
+};
+
+class StoreFile : public std::enable_shared_from_this<StoreFile> {
+ public:
+  // `path`: canonical absolute path; `name`: as the program spelled it. Reads the root document of an
+  // existing store (`create` false): kNotFound when there is no store, kCorrupt or kUnsupported when
+  // the document is damaged. `executor` must outlive the store.
+  static Result<std::shared_ptr<StoreFile>> Make(std::string path, std::string name, bool create,
+                                                 bool writable, const Config& config,
+                                                 Executor* executor);
+  ~StoreFile();
+
+  const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }
+  bool writable() const { return writable_; }
+  const Config& config() const { return config_; }
+  zarr::Hierarchy& hierarchy() { return hierarchy_; }
+
+  // The shadow was made: `file` is its native file. Called once, inside file create/open.
+  Status Adopt(void* file);
+  unsigned long fileno() const { return fileno_; }
+
+  // kPermissionDenied unless the store may be changed (mode, and not inherited by a forked child).
+  Status CheckWritable() const;
+
+  // --- the program's open objects ---------------------------------------------------------------
+  void Attach(Object* object);
+  void Detach(Object* object);  // drops an unlinked node's data with its last object
+  std::size_t open_objects() const { return objects_.size(); }
+  // Any native object of the shadow. REQUIRES: an object is open.
+  host::NativeObject Location() const;
+  // A native file of the shadow; null when only other objects are open.
+  host::NativeObject FileLocation() const;
+
+  // --- nodes ------------------------------------------------------------------------------------
+  const NodePtr& root() const { return root_; }
+  NodePtr FindNode(uint64_t token) const;
+  // The node of the native object `token`, made if the store does not know it yet (an object that
+  // HDF5 made by itself, e.g. by copying): `kind` says what it is.
+  NodePtr FindOrMakeNode(uint64_t token, H5I_type_t type);
+
+  // Follows `path` from `base` (the root when it begins with '/'), loading what it meets into the shadow
+  // so that HDF5 will find it. A missing object is no error; an unreadable document is (its child is
+  // then loaded as broken), a hostile path component ("..") is simply not there.
+  Result<Resolution> Resolve(const NodePtr& base, const char* path);
+  // Loads every child of a group; with `recursive` the whole tree below it.
+  Status Fill(const NodePtr& group, bool recursive);
+  // The names of an unfilled group's children without loading any; nothing when they must be taken from
+  // the shadow (filled, changed, ordered).
+  Result<const std::vector<std::string>*> UnfilledNames(const NodePtr& group);
+
+  // --- changes, reported after HDF5 made them in the shadow ----------------------------------------
+  // Something was created at `path` below `base` (groups on the way too).
+  Status NoteCreated(const NodePtr& base, const char* path);
+  // The link `name` of `parent` was removed; `target` is what it led to (null for soft ones), with
+  // `other_links` hard links left.
+  Status NoteUnlinked(const NodePtr& parent, const std::string& name, const NodePtr& target,
+                      bool other_links);
+  // `target`'s link moved; the node goes where its link is now.
+  Status NoteMoved(const NodePtr& from_parent, const std::string& from_name, const NodePtr& to_parent,
+                   const std::string& to_name);
+  void NoteAttribute(const NodePtr& node, const std::string& name);
+  void NoteLinks(const NodePtr& group);
+
+  // kInvalidArgument when the path's new components may not be names of Zarr nodes.
+  Status CheckNewPath(const char* path) const;
+
+  // A new dataset that HDF5 made natively: its node, placed nowhere yet.
+  NodePtr MakeDataset(uint64_t token, DatasetPlan plan);
+  // The array of a dataset node, opened at first use. `cache_bytes` as the access list says.
+  Result<zarr::Array*> OpenArray(const NodePtr& node, uint64_t cache_bytes);
+
+  // --- saving -----------------------------------------------------------------------------------
+  // Writes every changed document and every dirty chunk. Nothing is forgotten on failure: a later call
+  // tries again. Does nothing in a forked child.
+  Status Save();
+  // Save, and bring consolidated metadata up to date. For the last close.
+  Status SaveForClose();
+  bool forked() const;
+  // The store's folder was removed by somebody: there is nothing to save to.
+  bool Vanished() const;
+  // Paths of object references.
+  ReferenceResolver References();
+
+ private:
+  StoreFile(std::string path, std::string name, bool writable, const Config& config,
+            Executor* executor);
+
+  // store_file_load.cc
+  Status LoadChild(const NodePtr& group, const std::string& name);
+  Status LoadLink(const NodePtr& group, const std::string& name);
+  Status LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node);
+  Status LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node);
+  Status LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node);
+  Status LoadBroken(const NodePtr& group, const std::string& name, Status why);
+  Status LoadAttributes(const NodePtr& node, host::NativeObject native);
+  Status LoadRoot();
+  NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
+                   uint64_t token, zarr::Node node);
+
+  // store_file_save.cc
+  Status EnsureStored(const NodePtr& node);
+  Status SaveDocument(const NodePtr& node);
+  Status EncodeAttributes(const NodePtr& node);
+  Status EncodeLinks(const NodePtr& node);
+  Status BeforeChange();
+
+  // store_file_change.cc
+  Status Place(const NodePtr& node, const NodePtr& parent, const std::string& name);
+  Status Unplace(const NodePtr& node);
+  Status GiveAnotherHome(const NodePtr& node);
+  Status GiveAnotherHomeOutside(const NodePtr& node, const std::string& prefix);
+  Status Discard(const NodePtr& node);
+  void Forget(const std::string& path);
+  Result<LinkState> LookAtLink(const NodePtr& group, const std::string& name);
+  Status NoteLinkAt(const NodePtr& parent, const std::string& name);
+  void MovePaths(const std::string& from, const std::string& to);
+  std::string StagingPath();
+
+  NodePtr NodeAtPath(const std::string& path) const;
+
+  const std::string path_;
+  const std::string name_;
+  const bool writable_;
+  Config config_;                    // with the format of the store itself
+  Executor* const executor_;
+  const pid_t pid_;
+  std::unique_ptr<Store> store_;
+  zarr::Hierarchy hierarchy_;
+  unsigned long fileno_ = 0;
+  bool created_ = false;
+  bool root_is_array_ = false;       // the store is one array, shown as a dataset of a made-up root
+  std::string root_array_name_;
+  bool root_loaded_ = false;         // attributes and links of the root are in the shadow
+  bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
+  bool had_consolidated_ = false;    // …and is rewritten at the last close
+  zarr::Node root_node_;             // until the root's NodeState exists
+  NodePtr root_;
+  std::map<uint64_t, NodePtr> nodes_;
+  std::set<Object*> objects_;
+};
+
+// The process's open stores, by path and by the shadow's file number. Leaked with the connector.
+class StoreRegistry {
+ public:
+  void Add(const std::shared_ptr<StoreFile>& store);
+  void Remove(const StoreFile* store);
+  std::shared_ptr<StoreFile> ByPath(const std::string& path) const;
+  std::shared_ptr<StoreFile> ByFileNumber(unsigned long fileno) const;
+  bool empty() const { return by_fileno_.empty(); }
+
+ private:
+  std::map<std::string, std::weak_ptr<StoreFile>> by_path_;
+  std::map<unsigned long, std::weak_ptr<StoreFile>> by_fileno_;
+};
+
+// A hidden attribute of the formats we read and write: never shown to HDF5 programs.
+bool IsHiddenAttribute(std::string_view name);
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_STORE_FILE_H_

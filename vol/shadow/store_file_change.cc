@@ -1,0 +1,328 @@
+// Changes: where nodes are, as links are made, moved and removed in the shadow.
+
+#include <algorithm>
+
+#include "shadow/store_file.h"
+#include "store/temp_name.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using host::NativeHandle;
+using host::NativeObject;
+
+bool IsBelow(std::string_view path, std::string_view prefix) {
+  return path.size() > prefix.size() && path.substr(0, prefix.size()) == prefix &&
+         path[prefix.size()] == '/';
+}
+
+// The value of a link of the shadow: what a soft link leads to.
+Result<std::string> SoftTarget(NativeObject group, const std::string& name, std::size_t bytes) {
+  std::string value(bytes, '\0');
+  H5VL_link_get_args_t args;
+  args.op_type = H5VL_LINK_GET_VAL;
+  args.args.get_val.buf_size = bytes;
+  args.args.get_val.buf = value.data();
+  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
+  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                   nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  value.resize(std::min(value.find('\0'), value.size()));
+  return value;
+}
+
+H5I_type_t IdentifierTypeOf(H5O_type_t type) {
+  switch (type) {
+    case H5O_TYPE_DATASET: return H5I_DATASET;
+    case H5O_TYPE_NAMED_DATATYPE: return H5I_DATATYPE;
+    default: return H5I_GROUP;
+  }
+}
+
+}  // namespace
+
+// Where an object without a place keeps its data: a name that listings leave out.
+std::string StoreFile::StagingPath() { return NextTempName(); }
+
+Result<LinkState> StoreFile::LookAtLink(const NodePtr& group, const std::string& name) {
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
+  H5L_info2_t info;
+  H5VL_link_get_args_t args;
+  args.op_type = H5VL_LINK_GET_INFO;
+  args.args.get_info.linfo = &info;
+  const H5VL_loc_params_t loc = host::LocByName(native.type(), name.c_str());
+  if (H5VLlink_get(native.get(), &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                   nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  LinkState link;
+  switch (info.type) {
+    case H5L_TYPE_HARD: {
+      const uint64_t token = host::TokenKey(info.u.token);
+      NodePtr node = FindNode(token);
+      if (node == nullptr) {
+        H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity,
+                                host::IdentifyByName(native.object(), name.c_str()));
+        node = FindOrMakeNode(token, IdentifierTypeOf(identity.type));
+      }
+      link.target = node;
+      break;
+    }
+    case H5L_TYPE_SOFT: {
+      link.kind = LinkState::Kind::kSoft;
+      H5ZARR_ASSIGN_OR_RETURN(link.soft_target,
+                              SoftTarget(native.object(), name, info.u.val_size));
+      break;
+    }
+    default: link.kind = LinkState::Kind::kOther; break;
+  }
+  return link;
+}
+
+Status StoreFile::NoteLinkAt(const NodePtr& parent, const std::string& name) {
+  H5ZARR_ASSIGN_OR_RETURN(LinkState link, LookAtLink(parent, name));
+  const NodePtr target = link.target.lock();
+  const bool is_node = link.kind == LinkState::Kind::kHard && target != nullptr;
+  parent->group.absent.erase(name);
+  parent->group.names.reset();
+  parent->group.links[name] = std::move(link);
+  if (is_node && !target->placed) {
+    H5ZARR_RETURN_IF_ERROR(Place(target, parent, name));
+  } else if (!is_node || target->path != JoinPath(parent->path, name)) {
+    parent->group.links_changed = true;
+  }
+  if (parent->group.ordered) parent->group.links_changed = true;
+  return OkStatus();
+}
+
+Status StoreFile::NoteCreated(const NodePtr& base, const char* path) {
+  NodePtr current = path[0] == '/' ? root_ : base;
+  std::string_view rest(path);
+  while (!rest.empty()) {
+    const std::size_t slash = rest.find('/');
+    const std::string name(rest.substr(0, slash));
+    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+    if (name.empty() || name == ".") continue;
+    if (current == nullptr || current->kind != NodeState::Kind::kGroup) return OkStatus();
+    const auto known = current->group.links.find(name);
+    if (known == current->group.links.end()) {
+      H5ZARR_RETURN_IF_ERROR(NoteLinkAt(current, name));
+    }
+    const LinkState& link = current->group.links[name];
+    if (link.kind == LinkState::Kind::kHard) {
+      current = link.target.lock();
+    } else if (link.kind == LinkState::Kind::kSoft) {
+      H5ZARR_ASSIGN_OR_RETURN(const Resolution soft, Resolve(current, name.c_str()));
+      current = soft.node;
+    } else {
+      return OkStatus();
+    }
+  }
+  return OkStatus();
+}
+
+// Gives a node its place in the hierarchy; what it had stored while it had none moves there.
+Status StoreFile::Place(const NodePtr& node, const NodePtr& parent, const std::string& name) {
+  H5ZARR_RETURN_IF_ERROR(zarr::CheckNodeName(name));
+  const std::string path = JoinPath(parent->path, name);
+  const std::string staged = node->path;
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> there, store_->List(path));
+  if (!there.empty()) {
+    return AlreadyExistsError("'" + path + "' in " + path_ +
+                              " is a folder that is no Zarr node: it is not overwritten");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> moved, store_->List(staged));
+  if (!moved.empty()) {
+    H5ZARR_RETURN_IF_ERROR(EnsureStored(parent));
+    H5ZARR_RETURN_IF_ERROR(store_->RenamePrefix(staged, path));
+  }
+  MovePaths(staged, path);
+  node->placed = true;
+  return OkStatus();
+}
+
+// Takes a node that is still open out of the hierarchy, as HDF5 keeps an unlinked object while it is
+// open.
+Status StoreFile::Unplace(const NodePtr& node) {
+  const std::string staged = StagingPath();
+  const std::string path = node->path;
+  if (node->stored) {
+    H5ZARR_RETURN_IF_ERROR(BeforeChange());
+    H5ZARR_RETURN_IF_ERROR(store_->RenamePrefix(path, staged));
+  }
+  MovePaths(path, staged);
+  node->placed = false;
+  return OkStatus();
+}
+
+void StoreFile::MovePaths(const std::string& from, const std::string& to) {
+  for (auto& [token, node] : nodes_) {
+    if (node->path != from && !IsBelow(node->path, from)) continue;
+    if (root_is_array_ && node == root_) continue;
+    node->path = to + node->path.substr(from.size());
+    node->node.path = node->path;
+    if (node->dataset.array != nullptr) node->dataset.array->MovedTo(store_.get(), node->path);
+  }
+}
+
+Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
+                               const NodePtr& target, bool other_links) {
+  GroupState& group = parent->group;
+  const auto known = group.links.find(name);
+  const bool was_node = target != nullptr && target->path == JoinPath(parent->path, name);
+  if (!was_node || group.ordered) group.links_changed = true;
+  if (known != group.links.end()) group.links.erase(known);
+  group.absent.insert(name);
+  group.names.reset();
+  if (!was_node) return OkStatus();
+  if (other_links) return GiveAnotherHome(target);
+  return Discard(target);
+}
+
+// A node lost the link that was its place, but not its last one: it moves to where another leads to it.
+Status StoreFile::GiveAnotherHome(const NodePtr& node) {
+  for (const auto& [token, group] : nodes_) {
+    if (group->kind != NodeState::Kind::kGroup) continue;
+    for (const auto& [name, link] : group->group.links) {
+      if (link.target.lock() != node) continue;
+      const std::string from = node->path;
+      const std::string to = JoinPath(group->path, name);
+      if (node->stored) {
+        H5ZARR_RETURN_IF_ERROR(EnsureStored(group));
+        H5ZARR_RETURN_IF_ERROR(BeforeChange());
+        H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
+      }
+      MovePaths(from, to);
+      group->group.links_changed = true;
+      return OkStatus();
+    }
+  }
+  // The other link is in a group that was not loaded yet.
+  H5ZARR_RETURN_IF_ERROR(Fill(root_, true));
+  for (const auto& [token, group] : nodes_) {
+    for (const auto& [name, link] : group->group.links) {
+      if (link.target.lock() == node) return GiveAnotherHome(node);
+    }
+  }
+  return Unplace(node);
+}
+
+// A node lost its last link. Nodes below it that have a link elsewhere move there first.
+Status StoreFile::Discard(const NodePtr& node) {
+  const std::string path = node->path;
+  std::vector<NodePtr> below;
+  bool open = node->open_objects > 0;
+  for (const auto& [token, other] : nodes_) {
+    if (IsBelow(other->path, path)) {
+      below.push_back(other);
+      open = open || other->open_objects > 0;
+    }
+  }
+  for (const auto& [token, group] : nodes_) {
+    if (group->kind != NodeState::Kind::kGroup || group == node || IsBelow(group->path, path)) {
+      continue;
+    }
+    for (const auto& [name, link] : group->group.links) {
+      const NodePtr target = link.target.lock();
+      if (target != nullptr && IsBelow(target->path, path)) {
+        H5ZARR_RETURN_IF_ERROR(GiveAnotherHomeOutside(target, path));
+      }
+    }
+  }
+  if (open) return Unplace(node);
+  if (node->stored) {
+    H5ZARR_RETURN_IF_ERROR(BeforeChange());
+    H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(path));
+  }
+  Forget(path);
+  return OkStatus();
+}
+
+Status StoreFile::GiveAnotherHomeOutside(const NodePtr& node, const std::string& prefix) {
+  for (const auto& [token, group] : nodes_) {
+    if (group->kind != NodeState::Kind::kGroup || group->path == prefix ||
+        IsBelow(group->path, prefix)) {
+      continue;
+    }
+    for (const auto& [name, link] : group->group.links) {
+      if (link.target.lock() != node) continue;
+      const std::string from = node->path;
+      const std::string to = JoinPath(group->path, name);
+      if (node->stored) {
+        H5ZARR_RETURN_IF_ERROR(EnsureStored(group));
+        H5ZARR_RETURN_IF_ERROR(BeforeChange());
+        H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
+      }
+      MovePaths(from, to);
+      group->group.links_changed = true;
+      return OkStatus();
+    }
+  }
+  return OkStatus();
+}
+
+// Drops what is known of the node at `path` and below.
+void StoreFile::Forget(const std::string& path) {
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    const std::string& node_path = it->second->path;
+    it = node_path == path || IsBelow(node_path, path) ? nodes_.erase(it) : std::next(it);
+  }
+}
+
+Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_name,
+                            const NodePtr& to_parent, const std::string& to_name) {
+  const auto known = from_parent->group.links.find(from_name);
+  if (known == from_parent->group.links.end()) return NoteLinkAt(to_parent, to_name);
+  LinkState link = std::move(known->second);
+  from_parent->group.links.erase(known);
+  from_parent->group.absent.insert(from_name);
+  from_parent->group.names.reset();
+  to_parent->group.absent.erase(to_name);
+  to_parent->group.names.reset();
+  const NodePtr target = link.target.lock();
+  const bool is_node = link.kind == LinkState::Kind::kHard && target != nullptr &&
+                       target->path == JoinPath(from_parent->path, from_name);
+  to_parent->group.links[to_name] = std::move(link);
+  if (!is_node || from_parent->group.ordered) from_parent->group.links_changed = true;
+  if (!is_node || to_parent->group.ordered) to_parent->group.links_changed = true;
+  if (!is_node) return OkStatus();
+  const std::string from = target->path;
+  const std::string to = JoinPath(to_parent->path, to_name);
+  if (target->stored) {
+    H5ZARR_RETURN_IF_ERROR(EnsureStored(to_parent));
+    H5ZARR_RETURN_IF_ERROR(BeforeChange());
+    H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
+  }
+  MovePaths(from, to);
+  return OkStatus();
+}
+
+void StoreFile::NoteAttribute(const NodePtr& node, const std::string& name) {
+  if (node != nullptr) node->changed_attributes.insert(name);
+}
+
+void StoreFile::NoteLinks(const NodePtr& group) {
+  if (group != nullptr) group->group.links_changed = true;
+}
+
+void StoreFile::Detach(Object* object) {
+  objects_.erase(object);
+  object->counted = false;
+  const NodePtr node = object->node;
+  if (node == nullptr || --node->open_objects > 0) return;
+  // Data of an object that was never linked, or is no longer: gone with its last handle.
+  const std::string staged(std::string_view(node->path).substr(0, node->path.find('/')));
+  if (!IsTempName(staged)) return;
+  for (const auto& [token, other] : nodes_) {
+    const bool same = other->path == staged || IsBelow(other->path, staged);
+    if (same && other->open_objects > 0) return;
+  }
+  if (writable_ && !forked()) {
+    // A failure leaves a hidden folder behind, nothing else.
+    (void)store_->DeletePrefix(staged).ok();
+  }
+  Forget(staged);
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,339 @@
+// Loading: Zarr metadata into the shadow, a node at a time.
+
+#include <algorithm>
+#include <set>
+
+#include "shadow/hdf5_attribute.h"
+#include "shadow/store_file.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using host::NativeHandle;
+using host::NativeObject;
+
+// A link creation list whose names are UTF-8, as all names in Zarr are.
+Result<Handle> Utf8LinkCreation() {
+  Handle list(H5Pcreate(H5P_CLS_LINK_CREATE_ID_g));
+  if (!list.valid() || H5Pset_char_encoding(list.get(), H5T_CSET_UTF8) < 0) {
+    return host::AlreadyReported();
+  }
+  return list;
+}
+
+Status CreateSoftLink(NativeObject group, const std::string& name, const std::string& target,
+                      hid_t lcpl) {
+  H5VL_link_create_args_t args;
+  args.op_type = H5VL_LINK_CREATE_SOFT;
+  args.args.soft.target = target.c_str();
+  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
+  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
+                      H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+Status CreateExternalLink(NativeObject group, const std::string& name, const std::string& file,
+                          const std::string& path, hid_t lcpl) {
+  // The value of an external link: a version/flags byte, file name, object path (HDF5 file format).
+  std::string value(1, '\0');
+  value += file;
+  value += '\0';
+  value += path;
+  value += '\0';
+  H5VL_link_create_args_t args;
+  args.op_type = H5VL_LINK_CREATE_UD;
+  args.args.ud.type = H5L_TYPE_EXTERNAL;
+  args.args.ud.buf = value.data();
+  args.args.ud.buf_size = value.size();
+  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
+  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
+                      H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+Status CreateHardLink(NativeObject group, const std::string& name, uint64_t token, hid_t lcpl) {
+  H5O_token_t target = host::TokenOfKey(token);
+  H5VL_link_create_args_t args;
+  args.op_type = H5VL_LINK_CREATE_HARD;
+  args.args.hard.curr_obj = group.under;
+  args.args.hard.curr_loc_params = host::LocByToken(group.type, &target);
+  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
+  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
+                      H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+// Members of `_LINKS`, as far as they have the form hdmf-zarr and we write.
+struct StoredLink {
+  std::string name, source, path, kind;
+};
+
+std::vector<StoredLink> StoredLinks(const Json& attributes) {
+  std::vector<StoredLink> links;
+  const auto found = attributes.find("_LINKS");
+  if (found == attributes.end() || !found->is_array()) return links;
+  for (const Json& entry : *found) {
+    if (!entry.is_object()) continue;
+    StoredLink link{entry.value("name", std::string()), entry.value("source", std::string(".")),
+                    entry.value("path", std::string()), entry.value("kind", std::string("soft"))};
+    if (!link.name.empty() && link.name.find('/') == std::string::npos) {
+      links.push_back(std::move(link));
+    }
+  }
+  return links;
+}
+
+}  // namespace
+
+NodePtr StoreFile::AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
+                            uint64_t token, zarr::Node node) {
+  auto child = std::make_shared<NodeState>();
+  child->kind = kind;
+  child->token = token;
+  child->path = node.path;
+  child->placed = true;
+  child->stored = !node.implicit;
+  child->node = std::move(node);
+  nodes_[token] = child;
+  LinkState link;
+  link.target = child;
+  group->group.links[name] = std::move(link);
+  return child;
+}
+
+Status StoreFile::LoadRoot() {
+  if (root_loaded_) return OkStatus();
+  root_loaded_ = true;
+  if (root_is_array_) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), root_->token));
+  H5ZARR_RETURN_IF_ERROR(LoadAttributes(root_, native.object()));
+  for (const StoredLink& link : StoredLinks(root_->node.attributes())) {
+    if (link.kind != "hard") H5ZARR_RETURN_IF_ERROR(LoadLink(root_, link.name));
+  }
+  return OkStatus();
+}
+
+Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
+  GroupState& state = group->group;
+  if (state.filled || state.links.count(name) || state.absent.count(name)) return OkStatus();
+  if (root_is_array_) {
+    if (group == root_ && name == root_array_name_) {
+      return LoadDataset(group, name, root_node_);
+    }
+    state.absent.insert(name);
+    return OkStatus();
+  }
+  H5ZARR_RETURN_IF_ERROR(LoadLink(group, name));
+  if (state.links.count(name)) return OkStatus();
+  if (!zarr::CheckNodeName(name).ok()) {
+    state.absent.insert(name);
+    return OkStatus();
+  }
+  Result<std::optional<zarr::Node>> opened = hierarchy_.Open(JoinPath(group->path, name));
+  if (!opened.ok()) return LoadBroken(group, name, opened.status());
+  if (!*opened) {
+    state.absent.insert(name);
+    return OkStatus();
+  }
+  zarr::Node node = std::move(**opened);
+  if (node.is_array()) return LoadDataset(group, name, std::move(node));
+  if (Hdf5Member(node.attributes(), "kind") == "datatype") {
+    return LoadDatatype(group, name, std::move(node));
+  }
+  return LoadGroup(group, name, std::move(node));
+}
+
+Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
+  for (const StoredLink& stored : StoredLinks(group->node.attributes())) {
+    if (stored.name != name || group->group.links.count(name)) continue;
+    H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+    H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
+    LinkState link;
+    if (stored.source != ".") {
+      link.kind = LinkState::Kind::kOther;
+      H5ZARR_RETURN_IF_ERROR(
+          CreateExternalLink(native.object(), name, stored.source, stored.path, lcpl.get()));
+    } else if (stored.kind == "hard") {
+      H5ZARR_ASSIGN_OR_RETURN(const Resolution target, Resolve(root_, stored.path.c_str()));
+      if (target.node == nullptr) continue;  // its node is gone: so is the link
+      link.target = target.node;
+      H5ZARR_RETURN_IF_ERROR(
+          CreateHardLink(native.object(), name, target.node->token, lcpl.get()));
+    } else {
+      link.kind = LinkState::Kind::kSoft;
+      link.soft_target = stored.path;
+      H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, stored.path, lcpl.get()));
+    }
+    group->group.links[name] = std::move(link);
+  }
+  return OkStatus();
+}
+
+Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  Handle gcpl(H5Pcreate(H5P_CLS_GROUP_CREATE_ID_g));
+  const bool ordered = !Hdf5Member(node.attributes(), "order").is_null();
+  if (ordered &&
+      H5Pset_link_creation_order(gcpl.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
+    return host::AlreadyReported();
+  }
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
+                                       lcpl.get(), gcpl.get(), H5P_LST_GROUP_ACCESS_ID_g,
+                                       host::DefaultDxpl(), nullptr),
+                      H5I_GROUP);
+  if (!native.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  const NodePtr child =
+      AddChild(group, name, NodeState::Kind::kGroup, identity.token, std::move(node));
+  child->group.ordered = ordered;
+  H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
+  for (const StoredLink& link : StoredLinks(child->node.attributes())) {
+    if (link.kind != "hard" && !ordered) H5ZARR_RETURN_IF_ERROR(LoadLink(child, link.name));
+  }
+  return OkStatus();
+}
+
+Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node) {
+  Result<DatasetHeader> planned = PlanOpen(node.array(), config_, writable_);
+  if (!planned.ok()) return LoadBroken(group, name, planned.status());
+  DatasetHeader header = std::move(*planned);
+  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), lcpl.get(),
+                         header.type.get(), header.space.get(), header.shadow_dcpl.get(),
+                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_DATASET);
+  if (!native.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  const NodePtr child =
+      AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+  child->dataset.element = std::move(header.element);
+  child->dataset.layout = header.layout;
+  child->dataset.alloc_time = header.alloc_time;
+  child->dataset.null_space = header.null_space;
+  return LoadAttributes(child, native.object());
+}
+
+Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node) {
+  Result<Handle> type = TypeFromJson(Hdf5Member(node.attributes(), "type"));
+  if (!type.ok()) return LoadBroken(group, name, type.status());
+  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(
+      H5VLdatatype_commit(parent.get(), &loc, host::NativeConnector(), name.c_str(), type->get(),
+                          lcpl.get(), H5P_LST_DATATYPE_CREATE_ID_g, H5P_LST_DATATYPE_ACCESS_ID_g,
+                          host::DefaultDxpl(), nullptr),
+      H5I_DATATYPE);
+  if (!native.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  const NodePtr child =
+      AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
+  return LoadAttributes(child, native.object());
+}
+
+// A node that is there but cannot be shown (unknown data type, damaged document): a dataset without
+// elements in the shadow, which refuses to be opened and says why.
+Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  const Handle type(H5Tcreate(H5T_OPAQUE, 1));
+  const Handle space(H5Screate(H5S_NULL));
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), lcpl.get(),
+                         type.get(), space.get(), H5P_LST_DATASET_CREATE_ID_g,
+                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_DATASET);
+  if (!native.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  zarr::Node node;
+  node.path = JoinPath(group->path, name);
+  const NodePtr child =
+      AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+  child->broken = why.WithContext("cannot open '" + child->path + "'");
+  return OkStatus();
+}
+
+Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
+  const ReferenceResolver references = References();
+  const Json attributes = AttributesForProgram(node->node);
+  for (const auto& [name, value] : attributes.items()) {
+    const Json description = AttributeDescription(node->node.attributes(), name);
+    H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted,
+                            AttributeFromJson(value, description, references));
+    H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted)
+                               .WithContext("attribute '" + name + "' of '/" + node->path + "'"));
+  }
+  return OkStatus();
+}
+
+Status StoreFile::Fill(const NodePtr& group, bool recursive) {
+  H5ZARR_RETURN_IF_ERROR(LoadRoot());
+  if (group == nullptr || group->kind != NodeState::Kind::kGroup) return OkStatus();
+  // Hard links may form cycles: each group is visited once.
+  std::set<const NodeState*> seen;
+  std::vector<NodePtr> pending{group};
+  while (!pending.empty()) {
+    const NodePtr current = pending.back();
+    pending.pop_back();
+    if (!seen.insert(current.get()).second) continue;
+    if (!current->group.filled) {
+      std::vector<std::string> names;
+      for (const Json& name : Hdf5Member(current->node.attributes(), "order")) {
+        if (name.is_string()) names.push_back(name.get<std::string>());
+      }
+      for (const StoredLink& link : StoredLinks(current->node.attributes())) {
+        names.push_back(link.name);
+      }
+      if (root_is_array_) {
+        names.push_back(root_array_name_);
+      } else {
+        H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed,
+                                hierarchy_.ListNames(current->path));
+        names.insert(names.end(), listed.begin(), listed.end());
+      }
+      for (const std::string& name : names) H5ZARR_RETURN_IF_ERROR(LoadChild(current, name));
+      current->group.filled = true;
+      current->group.names.reset();
+    }
+    if (!recursive) continue;
+    for (const auto& [name, link] : current->group.links) {
+      const NodePtr child = link.target.lock();
+      if (child != nullptr && child->kind == NodeState::Kind::kGroup) pending.push_back(child);
+    }
+  }
+  return OkStatus();
+}
+
+Result<const std::vector<std::string>*> StoreFile::UnfilledNames(const NodePtr& group) {
+  H5ZARR_RETURN_IF_ERROR(LoadRoot());
+  static const std::vector<std::string>* const kNone = nullptr;
+  if (group == nullptr || group->kind != NodeState::Kind::kGroup) return kNone;
+  GroupState& state = group->group;
+  if (state.filled || state.ordered || state.links_changed || root_is_array_ ||
+      !StoredLinks(group->node.attributes()).empty()) {
+    return kNone;
+  }
+  if (!state.names) {
+    // Whatever was created or removed through this store meanwhile: `links` and `absent` know.
+    for (const auto& [name, link] : state.links) {
+      const NodePtr child = link.target.lock();
+      if (link.kind != LinkState::Kind::kHard || child == nullptr || !child->stored) return kNone;
+    }
+    H5ZARR_ASSIGN_OR_RETURN(state.names, hierarchy_.ListNames(group->path));
+  }
+  return &*state.names;
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,256 @@
+// Saving: what changed in the shadow, as Zarr metadata; and dirty chunks.
+
+#include <algorithm>
+
+#include "host/host_api.h"
+#include "shadow/hdf5_attribute.h"
+#include "shadow/store_file.h"
+#include "store/temp_name.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using host::NativeHandle;
+using host::NativeObject;
+
+// An external link's file and object path, as `_LINKS` says them.
+Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group,
+                                                           const std::string& name,
+                                                           bool* is_external) {
+  H5L_info2_t info;
+  H5VL_link_get_args_t args;
+  args.op_type = H5VL_LINK_GET_INFO;
+  args.args.get_info.linfo = &info;
+  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
+  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                   nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  *is_external = info.type == H5L_TYPE_EXTERNAL;
+  std::string value(info.u.val_size, '\0');
+  args.op_type = H5VL_LINK_GET_VAL;
+  args.args.get_val.buf_size = value.size();
+  args.args.get_val.buf = value.data();
+  if (!value.empty() && H5VLlink_get(group.under, &loc, host::NativeConnector(), &args,
+                                     host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  // A byte of version and flags, then two strings that end in NUL.
+  const std::size_t file_end = value.find('\0', 1);
+  if (!*is_external || file_end == std::string::npos) {
+    return std::pair<std::string, std::string>(value, "");
+  }
+  const std::size_t path_end = std::min(value.find('\0', file_end + 1), value.size());
+  return std::pair<std::string, std::string>(value.substr(1, file_end - 1),
+                                             value.substr(file_end + 1, path_end - file_end - 1));
+}
+
+// The names of a group's links in the order they were made.
+Result<Json> LinkOrder(NativeObject group) {
+  H5G_info_t info;
+  H5VL_group_get_args_t get;
+  get.op_type = H5VL_GROUP_GET_INFO;
+  get.args.get_info.loc_params = host::LocSelf(group.type);
+  get.args.get_info.ginfo = &info;
+  if (H5VLgroup_get(group.under, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  Json order = Json::array();
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    H5VL_loc_params_t loc = host::LocSelf(group.type);
+    loc.type = H5VL_OBJECT_BY_IDX;
+    loc.loc_data.loc_by_idx = {".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
+    std::size_t length = 0;
+    H5VL_link_get_args_t args;
+    args.op_type = H5VL_LINK_GET_NAME;
+    args.args.get_name = {0, nullptr, &length};
+    for (int pass = 0; pass < 2; ++pass) {
+      std::string name(length + 1, '\0');
+      args.args.get_name.name = pass == 0 ? nullptr : name.data();
+      args.args.get_name.name_size = pass == 0 ? 0 : name.size();
+      if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                       nullptr) < 0) {
+        return host::AlreadyReported();
+      }
+      if (pass == 1) order.push_back(name.substr(0, length));
+    }
+  }
+  return order;
+}
+
+// The type a committed datatype holds, as JSON.
+Result<Json> CommittedType(NativeObject native) {
+  std::size_t bytes = 0;
+  H5VL_datatype_get_args_t args;
+  args.op_type = H5VL_DATATYPE_GET_BINARY_SIZE;
+  args.args.get_binary_size.size = &bytes;
+  if (H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
+                       nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(Buffer binary, Buffer::Allocate(bytes));
+  args.op_type = H5VL_DATATYPE_GET_BINARY;
+  args.args.get_binary.buf = binary.data();
+  args.args.get_binary.buf_size = bytes;
+  if (H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
+                       nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  const Handle type(H5Tdecode(binary.data()));
+  if (!type.valid()) return host::AlreadyReported();
+  return TypeToJson(type.get());
+}
+
+}  // namespace
+
+// Before the first change of this session: consolidated metadata would lie from now on.
+Status StoreFile::BeforeChange() {
+  if (change_noted_) return OkStatus();
+  if (!created_ && !root_is_array_) {
+    H5ZARR_ASSIGN_OR_RETURN(had_consolidated_, hierarchy_.HasConsolidated());
+    if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.InvalidateConsolidated());
+  }
+  change_noted_ = true;
+  return OkStatus();
+}
+
+// A node's document is stored before anything below it is.
+Status StoreFile::EnsureStored(const NodePtr& node) {
+  if (node->stored || (root_is_array_ && node == root_)) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(CheckWritable());
+  return SaveDocument(node);
+}
+
+Status StoreFile::SaveDocument(const NodePtr& node) {
+  if (!node->path.empty()) {
+    const std::string parent_path(ParentOf(node->path));
+    const NodePtr parent = NodeAtPath(parent_path);
+    if (parent != nullptr) H5ZARR_RETURN_IF_ERROR(EnsureStored(parent));
+  }
+  if (!node->changed_attributes.empty()) H5ZARR_RETURN_IF_ERROR(EncodeAttributes(node));
+  if (node->group.links_changed) H5ZARR_RETURN_IF_ERROR(EncodeLinks(node));
+  if (node->kind == NodeState::Kind::kDatatype && !node->stored) {
+    H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
+    H5ZARR_ASSIGN_OR_RETURN(Json type, CommittedType(native.object()));
+    SetHdf5Member(&node->node.attributes(), "kind", "datatype");
+    SetHdf5Member(&node->node.attributes(), "type", std::move(type));
+  }
+  H5ZARR_RETURN_IF_ERROR(BeforeChange());
+  node->node.path = node->path;
+  if (node->dataset.array != nullptr && node->node.is_array()) {
+    // Resizing happens in the array.
+    std::get<zarr::ArrayMetadata>(node->node.metadata).shape = node->dataset.array->metadata().shape;
+  }
+  H5ZARR_RETURN_IF_ERROR(hierarchy_.Write(node->node));
+  node->stored = true;
+  node->node.implicit = false;
+  node->document_changed = false;
+  node->changed_attributes.clear();
+  node->group.links_changed = false;
+  return OkStatus();
+}
+
+Status StoreFile::EncodeAttributes(const NodePtr& node) {
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
+  const ReferenceResolver references = References();
+  for (const std::string& name : node->changed_attributes) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(native.object(), name));
+    if (!exists) {
+      SetAttribute(&node->node.attributes(), name, nullptr);
+      continue;
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const AttributeValue value,
+                            ReadNativeAttribute(native.object(), name));
+    Result<AttributeJson> encoded = AttributeToJson(value, references);
+    if (!encoded.ok()) {
+      return encoded.status().WithContext("attribute '" + name + "' of '/" + node->path + "'");
+    }
+    SetAttribute(&node->node.attributes(), name, &*encoded);
+  }
+  return OkStatus();
+}
+
+Status StoreFile::EncodeLinks(const NodePtr& node) {
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
+  Json& attributes = node->node.attributes();
+  Json links = Json::array();
+  // Entries of links that were not looked at stay as they are.
+  const auto old = attributes.find("_LINKS");
+  if (old != attributes.end() && old->is_array()) {
+    for (const Json& entry : *old) {
+      const std::string name = entry.is_object() ? entry.value("name", std::string()) : "";
+      if (!node->group.links.count(name) && !node->group.absent.count(name)) links.push_back(entry);
+    }
+  }
+  for (const auto& [name, link] : node->group.links) {
+    Json entry = {{"name", name}, {"source", "."}, {"path", ""}, {"kind", "soft"}};
+    switch (link.kind) {
+      case LinkState::Kind::kSoft: entry["path"] = link.soft_target; break;
+      case LinkState::Kind::kHard: {
+        const NodePtr target = link.target.lock();
+        if (target == nullptr || target->path == JoinPath(node->path, name)) continue;
+        entry["path"] = "/" + target->path;
+        entry["kind"] = "hard";
+        break;
+      }
+      case LinkState::Kind::kOther: {
+        bool is_external = false;
+        H5ZARR_ASSIGN_OR_RETURN(const auto target,
+                                ExternalTarget(native.object(), name, &is_external));
+        if (!is_external) {
+          return UnsupportedError("link '" + name + "' of '/" + node->path +
+                                  "' is of a user-defined class, which a Zarr store cannot hold");
+        }
+        entry["source"] = target.first;
+        entry["path"] = target.second;
+        entry["kind"] = "external";
+        break;
+      }
+    }
+    links.push_back(std::move(entry));
+  }
+  if (links.empty()) {
+    attributes.erase("_LINKS");
+  } else {
+    attributes["_LINKS"] = std::move(links);
+  }
+  if (node->group.ordered) {
+    H5ZARR_ASSIGN_OR_RETURN(Json order, LinkOrder(native.object()));
+    SetHdf5Member(&attributes, "order", std::move(order));
+  }
+  return OkStatus();
+}
+
+Status StoreFile::Save() {
+  if (!writable_ || forked() || Vanished()) return OkStatus();
+  std::vector<NodePtr> changed;
+  for (const auto& [token, node] : nodes_) {
+    const bool staged = IsTempName(node->path.substr(0, node->path.find('/')));
+    if (root_is_array_ && node == root_) continue;
+    if (!staged && (node->dirty() || (!node->stored && !node->node.implicit))) {
+      changed.push_back(node);
+    }
+  }
+  std::sort(changed.begin(), changed.end(),
+            [](const NodePtr& a, const NodePtr& b) { return a->path < b->path; });
+  for (const NodePtr& node : changed) {
+    const bool document = node->document_changed || !node->changed_attributes.empty() ||
+                          node->group.links_changed || !node->stored;
+    if (document) H5ZARR_RETURN_IF_ERROR(SaveDocument(node));
+  }
+  for (const NodePtr& node : changed) {
+    if (node->dataset.array != nullptr) H5ZARR_RETURN_IF_ERROR(node->dataset.array->Flush());
+  }
+  return OkStatus();
+}
+
+Status StoreFile::SaveForClose() {
+  H5ZARR_RETURN_IF_ERROR(Save());
+  if (change_noted_ && had_consolidated_ && writable_ && !forked() && !Vanished()) {
+    H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
+    change_noted_ = false;
+  }
+  return OkStatus();
+}
+
+}  // namespace h5zarr::shadow

@@ -1,0 +1,140 @@
+#include "store/local_write.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "store/posix_file.h"
+#include "store/temp_name.h"
+
+namespace h5zarr {
+namespace {
+
+constexpr int kMaxAttempts = 100;
+
+// A new file beside its target, unlinked again unless Keep is called.
+class TempFile {
+ public:
+  TempFile() = default;
+  TempFile(const TempFile&) = delete;
+  TempFile& operator=(const TempFile&) = delete;
+  ~TempFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+
+  // An errno, or 0.
+  int Create(const std::string& directory) {
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      std::string path = directory + "/" + NextTempName();
+      FileHandle file(OpenAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666));
+      if (file.is_open()) {
+        file_ = std::move(file);
+        path_ = std::move(path);
+        return 0;
+      }
+      if (errno != EEXIST) return errno;
+    }
+    return EEXIST;
+  }
+
+  FileHandle& file() { return file_; }
+  const std::string& path() const { return path_; }
+  void Keep() { path_.clear(); }
+
+ private:
+  FileHandle file_;
+  std::string path_;
+};
+
+Status MakeDirectory(const std::string& path, bool durable) {
+  if (mkdir(path.c_str(), 0777) != 0) {
+    // Also when it is no folder: what is done in it next fails and says so.
+    if (errno == EEXIST) return OkStatus();
+    return ErrnoError(errno, "cannot make folder '" + path + "'");
+  }
+  return durable ? SyncDirectory(ParentPath(path)) : OkStatus();
+}
+
+Status SyncFile(int fd, const std::string& path) {
+  while (fsync(fd) != 0) {
+    if (errno != EINTR) return ErrnoError(errno, "cannot sync '" + path + "'");
+  }
+  return OkStatus();
+}
+
+// renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
+// An errno, or 0.
+int RenameWithoutReplacing(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  struct stat info;
+  if (lstat(to.c_str(), &info) == 0) return EEXIST;
+  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Status MakeParents(const std::string& root, std::string_view key, bool durable) {
+  // From the root downwards: most often all but the last one or two exist, and this is rare.
+  if (!root.empty()) H5ZARR_RETURN_IF_ERROR(MakeDirectory(root, durable));
+  for (std::size_t slash = key.find('/'); slash != std::string_view::npos;
+       slash = key.find('/', slash + 1)) {
+    std::string path = root + "/";
+    path += key.substr(0, slash);
+    H5ZARR_RETURN_IF_ERROR(MakeDirectory(path, durable));
+  }
+  return OkStatus();
+}
+
+Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
+                        bool durable) {
+  const std::string path = root + "/" + std::string(key);
+  const std::string directory = ParentPath(path);
+  TempFile temp;
+  int error = temp.Create(directory);
+  // Somebody may remove the folder again before the file is in it.
+  for (int attempt = 0; error == ENOENT && attempt < 3; ++attempt) {
+    H5ZARR_RETURN_IF_ERROR(MakeParents(root, key, durable));
+    error = temp.Create(directory);
+  }
+  if (error != 0) return ErrnoError(error, "cannot create '" + path + "'");
+  H5ZARR_RETURN_IF_ERROR(WriteAll(temp.file().fd(), bytes, path));
+  if (durable) H5ZARR_RETURN_IF_ERROR(SyncFile(temp.file().fd(), path));
+  if (error = temp.file().Close(); error != 0) {
+    return ErrnoError(error, "cannot write '" + path + "'");
+  }
+  if (rename(temp.path().c_str(), path.c_str()) != 0) {
+    return ErrnoError(errno, "cannot put '" + path + "' in place");
+  }
+  temp.Keep();
+  return durable ? SyncDirectory(directory) : OkStatus();
+}
+
+Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,
+                         bool durable) {
+  const std::string from_path = root + "/" + std::string(from);
+  const std::string to_path = root + "/" + std::string(to);
+  struct stat info;
+  if (stat(from_path.c_str(), &info) != 0) {
+    return ErrnoError(errno, "cannot rename '" + from_path + "'");
+  }
+  if (!S_ISDIR(info.st_mode)) return ErrnoError(ENOTDIR, "cannot rename '" + from_path + "'");
+  int error = RenameWithoutReplacing(from_path, to_path);
+  if (error == ENOENT) {
+    H5ZARR_RETURN_IF_ERROR(MakeParents(root, to, durable));
+    error = RenameWithoutReplacing(from_path, to_path);
+  } else if (error == EEXIST && rmdir(to_path.c_str()) == 0) {
+    error = RenameWithoutReplacing(from_path, to_path);
+  }
+  if (error != 0) {
+    return ErrnoError(error, "cannot rename '" + from_path + "' to '" + to_path + "'");
+  }
+  if (!durable) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(SyncDirectory(ParentPath(to_path)));
+  return SyncDirectory(ParentPath(from_path));
+}
+
+}  // namespace h5zarr

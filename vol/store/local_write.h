@@ -1,0 +1,31 @@
+// The writing half of the local store: whole objects and moves, each atomic.
+//
+// Within store/ only.
+#ifndef H5ZARR_STORE_LOCAL_WRITE_H_
+#define H5ZARR_STORE_LOCAL_WRITE_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+namespace h5zarr {
+
+// Makes the folders that lead from `root` to the object at `key`, and `root` itself where it is
+// missing, but not what `root` lies in. With `durable` they survive a crash of the machine.
+Status MakeParents(const std::string& root, std::string_view key, bool durable);
+
+// Replaces the file `root`/`key` by `bytes`: written to a temporary name beside it, then renamed.
+// On failure nothing of it remains.
+Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
+                        bool durable);
+
+// Renames the folder `root`/`from` to `root`/`to`. kNotFound, kAlreadyExists; an empty folder at
+// the target is no object and gives way.
+Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,
+                         bool durable);
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_STORE_LOCAL_WRITE_H_

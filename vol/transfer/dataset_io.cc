@@ -1,0 +1,287 @@
+#include "transfer/dataset_io.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "transfer/convert.h"
+#include "transfer/selection.h"
+#include "transfer/slab.h"
+
+namespace h5zarr::transfer {
+namespace {
+
+constexpr uint64_t kMaxRuns = 1 << 20;
+// Packed temporaries are about this large.
+constexpr uint64_t kSlabBytes = 16 << 20;
+// Elements of variable length bring unknown amounts of data: fewer of them at a time.
+constexpr uint64_t kVlenSlabBytes = 2 << 20;
+// Writes that convert are cut at shards up to this size (a shard is written at once), beyond it at
+// inner chunks.
+constexpr uint64_t kMaxWriteBoxBytes = 64 << 20;
+
+// One dataset of the call, checked, with everything known that HDF5 has to say.
+struct Prepared {
+  DatasetTransfer* transfer = nullptr;
+  Conversion conversion;
+  SelectionPair pair;
+  ArrayLayout layout;
+
+  // Of a transfer that goes into the batch: without conversion and of not too many runs.
+  bool in_batch = false;
+  zarr::Selection selection;
+  uint64_t mem_start_elems = 0;
+
+  uint64_t mem_start_bytes() const { return mem_start_elems * conversion.mem_bytes(); }
+};
+
+Status CheckTransferList(hid_t dxpl) {
+  if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT) return OkStatus();
+  // Only whether there is one matters. (HDF5 hands out a copy for good, which is lost: once for
+  // a program that asks for what there is not.)
+  void* expression = nullptr;
+  if (H5Pget(dxpl, "data_transform", &expression) < 0) {
+    return InvalidArgumentError("not a dataset transfer property list");
+  }
+  if (expression == nullptr) return OkStatus();
+  return UnsupportedError("H5Pset_data_transform can't be used with a Zarr dataset");
+}
+
+Result<ArrayLayout> LayoutOf(const DatasetTransfer& transfer) {
+  ArrayLayout layout;
+  layout.extent = transfer.extent;
+  layout.elem_dims = transfer.element->elem_dims;
+  layout.item_bytes = transfer.element->dtype.item_bytes;
+  const auto items = CheckedProduct(layout.elem_dims);
+  if (!items || *items == 0 || !CheckedMul(*items, layout.item_bytes)) {
+    return OutOfRangeError("one element of the dataset is larger than any memory");
+  }
+  layout.elem_items = *items;
+  return layout;
+}
+
+// That the array is what the dataset's extent and element say.
+Status CheckArray(const zarr::Array& array, const ArrayLayout& layout) {
+  const std::span<const uint64_t> shape = array.shape();
+  const std::size_t rank = layout.extent.size();
+  const bool same =
+      shape.size() == rank + layout.elem_dims.size() &&
+      std::equal(layout.extent.begin(), layout.extent.end(), shape.begin()) &&
+      std::equal(layout.elem_dims.begin(), layout.elem_dims.end(), shape.begin() + rank) &&
+      array.elem_bytes() == layout.item_bytes;
+  return same ? OkStatus() : InternalError("the array's shape is not that of the dataset");
+}
+
+// The spaces of a transfer, which a dataset without elements has none of.
+Result<SelectionPair> SelectionsOf(const DatasetTransfer& transfer) {
+  if (transfer.array != nullptr) {
+    return ResolveSelections(transfer.file_space, transfer.mem_space, transfer.extent);
+  }
+  const uint64_t none = 0;
+  const hid_t file = transfer.file_space;
+  return ResolveSelections(file == H5S_ALL || file == H5S_PLIST ? file : H5S_ALL,
+                           transfer.mem_space, std::span(&none, 1));
+}
+
+// Checks types first, then spaces, as HDF5 does: an impossible conversion is an error even where no
+// element is selected.
+Result<Prepared> Prepare(DatasetTransfer& transfer, Direction direction, hid_t dxpl,
+                         const shadow::ReferenceResolver& references) {
+  H5ZARR_ASSIGN_OR_RETURN(Conversion conversion,
+                          Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl,
+                                           references));
+  H5ZARR_ASSIGN_OR_RETURN(SelectionPair pair, SelectionsOf(transfer));
+  H5ZARR_ASSIGN_OR_RETURN(const ArrayLayout layout, LayoutOf(transfer));
+  if (pair.elems() > 0) {
+    const bool read = direction == Direction::kRead;
+    if (read ? transfer.read_buffer == nullptr : transfer.write_buffer == nullptr) {
+      return InvalidArgumentError(read ? "no output buffer" : "no input buffer");
+    }
+    H5ZARR_RETURN_IF_ERROR(CheckArray(*transfer.array, layout));
+    H5ZARR_RETURN_IF_ERROR(CheckMemoryBytes(pair.mem, conversion.mem_bytes()));
+  }
+  return Prepared{&transfer, std::move(conversion), std::move(pair), layout};
+}
+
+// Makes the selection of a transfer without conversion, unless it has too many runs.
+Status Select(Prepared& prepared) {
+  const uint64_t mem_bytes = prepared.conversion.mem_bytes();
+  if (const auto grid = MatchGrid(prepared.pair)) {
+    prepared.selection = MakeSelection(*grid, prepared.layout, mem_bytes);
+    prepared.mem_start_elems = grid->mem_start_elems;
+    prepared.in_batch = true;
+    return OkStatus();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(RunStream stream,
+                          RunStream::Open(prepared.pair, prepared.layout.extent));
+  std::vector<ElementRun> runs;
+  H5ZARR_RETURN_IF_ERROR(stream.Next(kMaxRuns, UINT64_MAX, runs));
+  if (!stream.done()) return OkStatus();
+  prepared.selection = MakeSelection(runs, prepared.layout, mem_bytes);
+  prepared.in_batch = true;
+  return OkStatus();
+}
+
+Status Read(zarr::Array* array, const zarr::Selection& selection, std::byte* buffer) {
+  zarr::ReadRequest request{array, &selection, buffer, {}};
+  return zarr::Array::Read(std::span(&request, 1));
+}
+
+Status Write(zarr::Array* array, const zarr::Selection& selection, const std::byte* buffer) {
+  zarr::WriteRequest request{array, &selection, buffer};
+  return zarr::Array::Write(std::span(&request, 1));
+}
+
+// A transfer without conversion that has too many runs for one selection.
+Status TransferRuns(Prepared& prepared, Direction direction) {
+  DatasetTransfer& transfer = *prepared.transfer;
+  H5ZARR_ASSIGN_OR_RETURN(RunStream stream,
+                          RunStream::Open(prepared.pair, prepared.layout.extent));
+  std::vector<ElementRun> runs;
+  while (!stream.done()) {
+    H5ZARR_RETURN_IF_ERROR(stream.Next(kMaxRuns, UINT64_MAX, runs));
+    const zarr::Selection selection =
+        MakeSelection(runs, prepared.layout, prepared.conversion.mem_bytes());
+    H5ZARR_RETURN_IF_ERROR(
+        direction == Direction::kRead
+            ? Read(transfer.array, selection, static_cast<std::byte*>(transfer.read_buffer))
+            : Write(transfer.array, selection,
+                    static_cast<const std::byte*>(transfer.write_buffer)));
+  }
+  return OkStatus();
+}
+
+Result<SlabSource> OpenSlabs(const Prepared& prepared, Direction direction) {
+  const zarr::Array& array = *prepared.transfer->array;
+  std::span<const uint64_t> chunk_shape = array.inner_chunk_shape();
+  if (direction == Direction::kWrite) {
+    const auto items = CheckedProduct(array.chunk_shape());
+    const auto bytes = items ? CheckedMul(*items, array.elem_bytes()) : std::nullopt;
+    if (bytes && *bytes <= kMaxWriteBoxBytes) chunk_shape = array.chunk_shape();
+  }
+  const uint64_t budget_bytes = array.is_vlen() ? kVlenSlabBytes : kSlabBytes;
+  return SlabSource::Open(prepared.pair, prepared.layout, chunk_shape,
+                          budget_bytes / prepared.conversion.work_bytes());
+}
+
+Result<Buffer> AllocateElems(uint64_t elems, uint64_t elem_bytes) {
+  const auto size_bytes = CheckedMul(elems, elem_bytes);
+  if (!size_bytes) return OutOfRangeError("a chunk of elements is larger than any memory");
+  return Buffer::Allocate(*size_bytes);
+}
+
+Status ReadConverted(Prepared& prepared) {
+  DatasetTransfer& transfer = *prepared.transfer;
+  Conversion& conversion = prepared.conversion;
+  auto* buffer = static_cast<std::byte*>(transfer.read_buffer);
+  H5ZARR_ASSIGN_OR_RETURN(SlabSource slabs, OpenSlabs(prepared, Direction::kRead));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer work, AllocateElems(slabs.max_elems(), conversion.work_bytes()));
+  Buffer background;
+  if (conversion.needs_background()) {
+    H5ZARR_ASSIGN_OR_RETURN(background,
+                            AllocateElems(slabs.max_elems(), conversion.mem_bytes()));
+  }
+  Slab slab;
+  while (true) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool more, slabs.Next(slab));
+    if (!more) return OkStatus();
+    zarr::ReadRequest request{transfer.array, &slab.packed, work.data(), {}};
+    H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(std::span(&request, 1)));
+    if (conversion.needs_background()) {
+      slab.Gather(buffer, background.data(), conversion.mem_bytes());
+    }
+    H5ZARR_RETURN_IF_ERROR(conversion.ToMemory(work.data(), slab.elems, background.data()));
+    slab.Scatter(work.data(), buffer, conversion.mem_bytes());
+  }
+}
+
+Status WriteConverted(Prepared& prepared) {
+  DatasetTransfer& transfer = *prepared.transfer;
+  Conversion& conversion = prepared.conversion;
+  const auto* buffer = static_cast<const std::byte*>(transfer.write_buffer);
+  H5ZARR_ASSIGN_OR_RETURN(SlabSource slabs, OpenSlabs(prepared, Direction::kWrite));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer work, AllocateElems(slabs.max_elems(), conversion.work_bytes()));
+  Buffer background;
+  if (conversion.needs_background()) {
+    H5ZARR_ASSIGN_OR_RETURN(background,
+                            AllocateElems(slabs.max_elems(), prepared.layout.stored_bytes()));
+  }
+  Slab slab;
+  while (true) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool more, slabs.Next(slab));
+    if (!more) return OkStatus();
+    slab.Gather(buffer, work.data(), conversion.mem_bytes());
+    if (conversion.needs_background()) {
+      H5ZARR_RETURN_IF_ERROR(Read(transfer.array, slab.packed, background.data()));
+    }
+    VlenArena arena;
+    H5ZARR_RETURN_IF_ERROR(conversion.ToStored(work.data(), slab.elems, background.data(), arena));
+    H5ZARR_RETURN_IF_ERROR(Write(transfer.array, slab.packed, work.data()));
+  }
+}
+
+// Everything that can be refused is, before the first element moves.
+Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers,
+                                         Direction direction, hid_t dxpl,
+                                         const shadow::ReferenceResolver& references) {
+  H5ZARR_RETURN_IF_ERROR(CheckTransferList(dxpl));
+  std::vector<Prepared> all;
+  all.reserve(transfers.size());
+  for (DatasetTransfer& transfer : transfers) {
+    H5ZARR_ASSIGN_OR_RETURN(Prepared prepared, Prepare(transfer, direction, dxpl, references));
+    if (prepared.pair.elems() == 0) continue;
+    all.push_back(std::move(prepared));
+    if (all.back().conversion.is_noop()) H5ZARR_RETURN_IF_ERROR(Select(all.back()));
+  }
+  return all;
+}
+
+}  // namespace
+
+Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
+                    const shadow::ReferenceResolver& references) {
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
+                          PrepareAll(transfers, Direction::kRead, dxpl, references));
+  std::vector<zarr::ReadRequest> batch;
+  batch.reserve(all.size());
+  for (Prepared& prepared : all) {
+    if (!prepared.in_batch) continue;
+    batch.push_back({prepared.transfer->array, &prepared.selection,
+                     static_cast<std::byte*>(prepared.transfer->read_buffer) +
+                         prepared.mem_start_bytes(),
+                     {}});
+  }
+  if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(batch));
+  for (Prepared& prepared : all) {
+    if (prepared.in_batch) continue;
+    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop() ? TransferRuns(prepared, Direction::kRead)
+                                                         : ReadConverted(prepared));
+  }
+  return OkStatus();
+}
+
+Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
+                     const shadow::ReferenceResolver& references) {
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
+                          PrepareAll(transfers, Direction::kWrite, dxpl, references));
+  std::vector<zarr::WriteRequest> batch;
+  batch.reserve(all.size());
+  for (Prepared& prepared : all) {
+    if (!prepared.in_batch) continue;
+    batch.push_back({prepared.transfer->array, &prepared.selection,
+                     static_cast<const std::byte*>(prepared.transfer->write_buffer) +
+                         prepared.mem_start_bytes()});
+  }
+  if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Write(batch));
+  for (Prepared& prepared : all) {
+    if (prepared.in_batch) continue;
+    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop()
+                               ? TransferRuns(prepared, Direction::kWrite)
+                               : WriteConverted(prepared));
+  }
+  return OkStatus();
+}
+
+}  // namespace h5zarr::transfer

@@ -1,0 +1,62 @@
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "host/handle.h"
+#include "transfer/elements.h"
+#include "transfer/vlen.h"
+
+namespace h5zarr::transfer {
+
+namespace {
+
+Status ElementFromText(const VlenRef& ref, hid_t type, std::byte* element,
+                       const shadow::ReferenceResolver& references) {
+  H5ZARR_ASSIGN_OR_RETURN(
+      const zarr::Json json,
+      zarr::ParseJson(AsText(ByteSpan(ref.data, ref.size_bytes)), "element"));
+  return shadow::ElementFromJson(json, type, element, references);
+}
+
+}  // namespace
+
+Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
+                    const shadow::ReferenceResolver& references) {
+  // In place: towards the end where the memory form is smaller, else from the end.
+  const bool forward = type_bytes <= sizeof(VlenRef);
+  for (uint64_t step = 0; step < elems; ++step) {
+    const uint64_t i = forward ? step : elems - 1 - step;
+    const auto ref = LoadAt<VlenRef>(work, i);
+    std::byte* element = work + i * type_bytes;
+    std::memset(element, 0, type_bytes);
+    if (ref.size_bytes == 0) continue;
+    const Status status = ElementFromText(ref, type, element, references);
+    if (status.ok()) continue;
+    std::byte* made = forward ? work : work + (i + 1) * type_bytes;
+    ReclaimElements(made, step, type);
+    return status;
+  }
+  return OkStatus();
+}
+
+Status JsonToStored(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
+                    const shadow::ReferenceResolver& references, VlenArena& arena) {
+  arena.texts.resize(elems);
+  for (uint64_t i = 0; i < elems; ++i) {
+    H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json,
+                            shadow::ElementToJson(type, work + i * type_bytes, references));
+    arena.texts[i] = zarr::DumpJson(json, -1);
+  }
+  for (uint64_t i = 0; i < elems; ++i) StoreAt(work, i, RefTo(arena.texts[i]));
+  return OkStatus();
+}
+
+void ReclaimElements(std::byte* elements, uint64_t elems, hid_t type) {
+  if (elems == 0) return;
+  const hsize_t dims[] = {elems};
+  const Handle space(H5Screate_simple(1, dims, nullptr));
+  // The default transfer list frees with free().
+  H5Treclaim(type, space.get(), H5P_DEFAULT, elements);
+}
+
+}  // namespace h5zarr::transfer

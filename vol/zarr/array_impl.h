@@ -1,0 +1,132 @@
+// The inside of Array, shared by the files array_*.cc and read_batch.cc.
+#ifndef H5ZARR_ZARR_ARRAY_IMPL_H_
+#define H5ZARR_ZARR_ARRAY_IMPL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarr/array.h"
+#include "zarr/chunk_cache.h"
+#include "zarr/chunk_grid.h"
+#include "zarr/codec_chain.h"
+#include "zarr/plan.h"
+#include "zarr/shard.h"
+#include "zarr/sharding.h"
+
+namespace h5zarr::zarr {
+
+// Memory for one chunk a thread, handed out for the length of a call.
+class ScratchPool {
+ public:
+  Result<Buffer> Take(uint64_t size_bytes);
+  void Return(Buffer buffer);
+  void Clear();
+
+ private:
+  std::mutex mutex_;
+  std::vector<Buffer> free_;  // guarded by mutex_
+};
+
+struct Array::Impl {
+  Impl(CodecChain object_chain, ChunkGrid chunk_grid)
+      : chain(std::move(object_chain)), grid(std::move(chunk_grid)), cache(grid.entries()),
+        indexes(kIndexBudgetBytes) {}
+
+  static constexpr uint64_t kIndexBudgetBytes = 16 << 20;
+
+  Store* store = nullptr;
+  std::string path;
+  ArrayMetadata metadata;
+  ArrayOptions options;
+  CodecChain chain;  // of an object
+  ChunkGrid grid;
+  ChunkCache cache;
+  ShardIndexCache indexes;
+  ScratchPool scratch;  // empty between calls
+  std::function<Status()> before_first_write;
+  // By dimension: what existing objects hold beyond the extent along it is known to be fill.
+  std::vector<bool> beyond_is_fill;
+
+  const CodecChain::Sharding* sharding() const { return chain.sharding(); }
+  // The chain of an inner chunk.
+  const CodecChain& leaf() const { return sharding() ? sharding()->inner : chain; }
+  ChunkLayout layout() const { return {leaf().strides_bytes(), leaf().dtype().item_bytes}; }
+  uint64_t elem_bytes() const { return metadata.dtype.item_bytes; }
+  bool is_vlen() const { return metadata.dtype.is_vlen(); }
+  Executor& executor() const { return *options.executor; }
+
+  // --- keys and messages (array.cc) ---
+  std::string Prefix() const;  // path + "/", or nothing for the root
+  std::string Key(uint64_t object) const;
+  std::string KeyOf(std::span<const uint64_t> object_coords) const;
+  std::string DocumentKey() const;
+  // For messages: which chunk of which array.
+  std::string Describe(uint64_t id) const;
+  // An object of nothing but fill is not stored, unless what absence means is undefined.
+  bool omits_fill() const { return metadata.fill.defined || metadata.zarr_format == 3; }
+
+  // --- array_read.cc ---
+  // Decodes chunks into memory of their own; null where a chunk is absent. Not put into the cache.
+  Result<std::vector<ChunkCache::Ptr>> LoadChunks(std::span<const uint64_t> ids);
+  // A chunk of nothing but fill.
+  Result<ChunkCache::Ptr> NewChunk(uint64_t id) const;
+
+  // --- array_write.cc ---
+  Status Write(const WriteRequest& request);
+  bool WriteCached(const GridSelection& selection, const std::byte* buffer, Status* status);
+  Status WriteWholeObjects(const Plan& plan, const std::byte* buffer,
+                           std::span<const uint64_t> object_ordinals);
+  Status WritePartial(const Plan& plan, const std::byte* buffer, std::span<const ChunkTask> tasks);
+  // Changes the task's elements in a cached chunk.
+  Status ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
+                   CachedChunk* chunk) const;
+  Status ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const;
+  // A wholly covered chunk. The result may borrow from `buffer`.
+  Result<EncodedChunk> EncodeTask(const Plan& plan, const ChunkTask& task,
+                                  const std::byte* buffer);
+
+  // --- array_store.cc ---
+  Status BeforeWrite();
+  // A decoded inner chunk. The result may borrow from `elems`.
+  Result<EncodedChunk> EncodeElems(ByteSpan elems) const;
+  // Stores all dirty chunks of these objects; those that were stored are clean afterwards. Tries
+  // every one, returns the first failure.
+  Status StoreObjects(std::span<const uint64_t> objects);
+  Status StoreSlice(std::span<const uint64_t> objects);
+  // Stores or deletes one object.
+  Status PutObject(uint64_t object, const std::optional<ByteSpan>& bytes);
+  Result<std::shared_ptr<void>> LockObject(uint64_t object);
+  // `whole`: the changes are all there is to the shard. Else it takes the lock.
+  Status PutShard(uint64_t object, const std::vector<ShardChange>& changes, bool whole);
+  // True when all of the object within the extent is dirty and was written.
+  bool IsComplete(uint64_t object);
+  // Stores objects of these that are complete.
+  Status StoreComplete(std::span<const uint64_t> objects);
+  // Brings the cache back into its budget, storing dirty chunks object by object.
+  Status Evict();
+  Status FlushObject(uint64_t object);
+  Status FlushAll();
+  void ForgetObject(uint64_t object);  // cached chunks and index
+
+  // --- array_resize.cc ---
+  Status Resize(std::span<const uint64_t> new_shape);
+};
+
+// A selection within one inner chunk, for readers and writers of single elements.
+struct SingleChunk {
+  uint64_t id = 0;
+  uint64_t elems = 1;
+  Piece piece;
+};
+// False when the selection is not within one chunk, or not within the array.
+bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout,
+                     const GridSelection& selection, SingleChunk* single);
+
+}  // namespace h5zarr::zarr
+
+#endif  // H5ZARR_ZARR_ARRAY_IMPL_H_

@@ -1,0 +1,206 @@
+// Storing dirty chunks: object by object, encoded in parallel, a shard's untouched inner chunks
+// carried over.
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "zarr/array_impl.h"
+
+namespace h5zarr::zarr {
+
+namespace {
+
+constexpr double kPutNs = 100'000;
+
+// FNV-1a: the same in every process and build that locks the same shard.
+uint64_t HashKey(std::string_view key) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : key) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace
+
+Status Array::Impl::BeforeWrite() {
+  if (!before_first_write) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(before_first_write());
+  before_first_write = nullptr;
+  return OkStatus();
+}
+
+Result<EncodedChunk> Array::Impl::EncodeElems(ByteSpan elems) const {
+  EncodedChunk encoded;
+  if (omits_fill() && leaf().IsFill(elems)) return encoded;
+  if (leaf().is_identity()) {
+    encoded.bytes = elems;
+    return encoded;
+  }
+  H5ZARR_ASSIGN_OR_RETURN(encoded.owner, leaf().Encode(elems));
+  encoded.bytes = encoded.owner.span();
+  return encoded;
+}
+
+Status Array::Impl::PutObject(uint64_t object, const std::optional<ByteSpan>& bytes) {
+  const std::string key = Key(object);
+  if (bytes) return store->Write(key, *bytes).WithContext("array '" + path + "'");
+  const auto deleted = store->Delete(key);
+  return deleted.status().WithContext("array '" + path + "'");
+}
+
+Result<std::shared_ptr<void>> Array::Impl::LockObject(uint64_t object) {
+  return store->Lock(DocumentKey(), HashKey(Key(object)));
+}
+
+Status Array::Impl::PutShard(uint64_t object, const std::vector<ShardChange>& changes,
+                             bool whole) {
+  if (whole) {
+    H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> shard, AssembleShard(*sharding(), changes));
+    return PutObject(object, shard ? std::optional<ByteSpan>(shard->span()) : std::nullopt);
+  }
+  const std::string key = Key(object);
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<void> lock, LockObject(object));
+  return UpdateShard(store, key, *sharding(), changes, executor())
+      .WithContext("array '" + path + "'");
+}
+
+void Array::Impl::ForgetObject(uint64_t object) {
+  cache.EraseRange(object * grid.entries(), (object + 1) * grid.entries());
+  indexes.Erase(object);
+}
+
+bool Array::Impl::IsComplete(uint64_t object) {
+  if (cache.DirtyCount(object) != grid.LiveEntries(object)) return false;
+  Coords extent;
+  for (const auto& chunk : cache.Dirty(object * grid.entries(), (object + 1) * grid.entries())) {
+    if (chunk->written_elems < grid.InnerExtent(chunk->id, extent.data())) return false;
+  }
+  return true;
+}
+
+Status Array::Impl::StoreComplete(std::span<const uint64_t> objects) {
+  std::vector<uint64_t> complete;
+  for (uint64_t object : objects) {
+    if (IsComplete(object)) complete.push_back(object);
+  }
+  return StoreObjects(complete);
+}
+
+Status Array::Impl::StoreObjects(std::span<const uint64_t> objects) {
+  Status first;
+  while (!objects.empty()) {
+    uint64_t slice_bytes = 0;
+    std::size_t count = 0;
+    while (count < objects.size() && (count == 0 || slice_bytes < options.memory_bytes / 2)) {
+      slice_bytes += cache.DirtyCount(objects[count]) * leaf().decoded_bytes();
+      ++count;
+    }
+    const Status status = StoreSlice(objects.first(count));
+    if (first.ok()) first = status;
+    objects = objects.subspan(count);
+  }
+  return first;
+}
+
+Status Array::Impl::StoreSlice(std::span<const uint64_t> objects) {
+  H5ZARR_RETURN_IF_ERROR(BeforeWrite());
+  struct Object {
+    uint64_t id = 0;
+    std::vector<ChunkCache::Ptr> chunks;
+    std::vector<ShardChange> changes;
+    Status status;
+    bool stored = false;
+  };
+  std::vector<Object> todo(objects.size());
+  std::vector<std::pair<std::size_t, std::size_t>> parts;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    todo[i].id = objects[i];
+    todo[i].chunks =
+        cache.Dirty(objects[i] * grid.entries(), (objects[i] + 1) * grid.entries());
+    todo[i].changes.resize(todo[i].chunks.size());
+    for (std::size_t k = 0; k < todo[i].chunks.size(); ++k) parts.emplace_back(i, k);
+  }
+  const bool sharded = sharding() != nullptr;
+  auto put = [&](std::size_t i) -> Status {
+    Object& object = todo[i];
+    if (object.chunks.empty()) return OkStatus();
+    object.status = sharded ? PutShard(object.id, object.changes,
+                                       object.chunks.size() == grid.LiveEntries(object.id))
+                            : PutObject(object.id, object.changes[0].encoded.bytes);
+    object.stored = object.status.ok();
+    object.changes.clear();
+    return OkStatus();  // the others are still tried
+  };
+  auto encode = [&](std::size_t part) -> Status {
+    const auto [i, k] = parts[part];
+    const CachedChunk& chunk = *todo[i].chunks[k];
+    auto encoded = EncodeElems(chunk.data.elems.span());
+    if (!encoded.ok()) return encoded.status().WithContext(Describe(chunk.id));
+    todo[i].changes[k] = {grid.EntryOf(chunk.id), std::move(encoded).value()};
+    return sharded ? OkStatus() : put(i);
+  };
+  const double encode_ns = static_cast<double>(parts.size()) * leaf().encode_cost_ns();
+  const double put_ns = static_cast<double>(objects.size()) * kPutNs;
+  Status status =
+      executor().ParallelFor(parts.size(), sharded ? encode_ns : encode_ns + put_ns, encode);
+  if (status.ok() && sharded) {
+    // One shard alone reads what it carries over in parallel.
+    status = todo.size() == 1 ? put(0) : executor().ParallelFor(todo.size(), put_ns, put);
+  }
+  for (const Object& object : todo) {
+    if (status.ok()) status = object.status;
+    if (!object.stored) continue;
+    for (const auto& chunk : object.chunks) cache.MarkClean(chunk.get());
+    indexes.Erase(object.id);
+  }
+  return status;
+}
+
+Status Array::Impl::Evict() {
+  // Dirty chunks of a shard are worth waiting for each other: it is rewritten as a whole.
+  uint64_t budget = options.cache_bytes;
+  if (sharding()) {
+    const uint64_t shard_bytes =
+        CheckedMul(grid.entries(), leaf().decoded_bytes()).value_or(UINT64_MAX);
+    budget = std::max(budget, std::min(options.memory_bytes / 2, shard_bytes));
+  }
+  if (cache.bytes() > options.cache_bytes) cache.DropClean(options.cache_bytes);
+  if (cache.bytes() <= budget) return OkStatus();
+  // Store more than needed, so that not every small write has to.
+  const uint64_t excess_bytes = cache.bytes() - budget / 4 * 3;
+  std::vector<uint64_t> victims;
+  std::unordered_set<uint64_t> chosen;
+  uint64_t freed_bytes = 0;
+  cache.ForEachOldest([&](const CachedChunk& chunk) {
+    const uint64_t object = grid.ObjectOf(chunk.id);
+    if (chunk.dirty && chosen.insert(object).second) {
+      victims.push_back(object);
+      freed_bytes += cache.DirtyCount(object) * chunk.bytes();
+    }
+    return freed_bytes < excess_bytes;
+  });
+  H5ZARR_RETURN_IF_ERROR(StoreObjects(victims));
+  cache.DropClean(options.cache_bytes);
+  return OkStatus();
+}
+
+Status Array::Impl::FlushObject(uint64_t object) {
+  if (cache.DirtyCount(object) == 0) return OkStatus();
+  return StoreObjects({&object, 1});
+}
+
+Status Array::Impl::FlushAll() {
+  std::vector<uint64_t> objects;
+  for (auto id = cache.NextDirty(0); id;
+       id = cache.NextDirty((objects.back() + 1) * grid.entries())) {
+    objects.push_back(grid.ObjectOf(*id));
+  }
+  return StoreObjects(objects);
+}
+
+}  // namespace h5zarr::zarr

@@ -1,0 +1,272 @@
+// Writing elements: whole objects are encoded and stored at once, everything else changes cached
+// chunks that are stored later (array_store.cc).
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/nd_copy.h"
+#include "zarr/array_impl.h"
+
+namespace h5zarr::zarr {
+
+namespace {
+
+constexpr double kCopyNsPerByte = 0.15;
+// What storing one object costs beside encoding it: a file made and renamed.
+constexpr double kPutNs = 100'000;
+
+}  // namespace
+
+Status Array::Write(std::span<WriteRequest> requests) {
+  for (const WriteRequest& request : requests) {
+    Impl& array = *request.array->impl_;
+    if (array.options.read_only) {
+      return PermissionDeniedError("array '" + array.path + "' is open for reading only");
+    }
+    const Status status = array.Write(request);
+    array.scratch.Clear();
+    H5ZARR_RETURN_IF_ERROR(status);
+  }
+  return OkStatus();
+}
+
+Status Array::Impl::Write(const WriteRequest& request) {
+  if (const auto* box = std::get_if<GridSelection>(request.selection)) {
+    Status status;
+    if (WriteCached(*box, request.buffer, &status)) return status;
+  }
+  auto made = Plan::Make(grid, layout(), *request.selection);
+  if (!made.ok()) return made.status().WithContext("array '" + path + "'");
+  const Plan& plan = *made;
+  const uint64_t chunk_bytes = leaf().decoded_bytes();
+  std::vector<uint64_t> whole;
+  std::vector<ChunkTask> partial;
+  uint64_t whole_bytes = 0, partial_bytes = 0;
+  for (uint64_t object = 0; object < plan.objects(); ++object) {
+    const uint64_t chunks = plan.ChunkCount(object);
+    if (plan.ObjectWhole(object)) {
+      // Encoded chunks and the shard they make, before the first is stored.
+      whole_bytes += CheckedMul(chunks * 2, chunk_bytes).value_or(UINT64_MAX / 4);
+      whole.push_back(object);
+      if (whole_bytes >= options.memory_bytes) {
+        H5ZARR_RETURN_IF_ERROR(WriteWholeObjects(plan, request.buffer, whole));
+        whole.clear();
+        whole_bytes = 0;
+      }
+      continue;
+    }
+    for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+      partial.push_back(plan.Chunk(object, chunk));
+      partial_bytes += chunk_bytes;
+      if (partial_bytes >= options.cache_bytes / 2) {
+        H5ZARR_RETURN_IF_ERROR(WritePartial(plan, request.buffer, partial));
+        partial.clear();
+        partial_bytes = 0;
+      }
+    }
+  }
+  if (!whole.empty()) H5ZARR_RETURN_IF_ERROR(WriteWholeObjects(plan, request.buffer, whole));
+  if (!partial.empty()) H5ZARR_RETURN_IF_ERROR(WritePartial(plan, request.buffer, partial));
+  return OkStatus();
+}
+
+// Changes elements of one cached chunk, without a plan: for writers of single elements. False when
+// the selection is not that simple.
+bool Array::Impl::WriteCached(const GridSelection& selection, const std::byte* buffer,
+                              Status* status) {
+  if (cache.size() == 0) return false;
+  SingleChunk single;
+  if (!FindSingleChunk(grid, layout(), selection, &single)) return false;
+  CachedChunk* chunk = cache.Find(single.id);
+  if (!chunk) return false;
+  Coords extent;
+  const uint64_t extent_elems = grid.InnerExtent(single.id, extent.data());
+  if (single.elems == extent_elems) return false;  // wholly covered: no use for old content
+  const uint64_t old_bytes = chunk->bytes();
+  cache.MarkDirty(chunk);
+  *status = ApplyPiece(single.piece, buffer, chunk);
+  cache.Resized(chunk, old_bytes);
+  if (!status->ok()) return true;
+  chunk->written_elems += single.elems;
+  if (chunk->wants_compaction()) {
+    auto compacted = chunk->Compacted();
+    *status = compacted.status();
+    if (!status->ok()) return true;
+    cache.Insert(std::move(compacted).value());
+    chunk = cache.Find(single.id);
+  }
+  if (chunk->written_elems >= extent_elems) {
+    const uint64_t object = grid.ObjectOf(single.id);
+    *status = StoreComplete({&object, 1});
+  }
+  if (status->ok() && is_vlen()) *status = Evict();
+  return true;
+}
+
+Status Array::Impl::ApplyPiece(const Piece& piece, const std::byte* buffer,
+                               CachedChunk* chunk) const {
+  std::byte* target = chunk->data.elems.data() + piece.chunk_offset_bytes;
+  const std::byte* source = buffer + piece.mem_offset_bytes;
+  if (!is_vlen()) {
+    CopyStrided(source, piece.mem_strides(), target, piece.chunk_strides(), piece.counts_span(),
+                elem_bytes());
+    return OkStatus();
+  }
+  std::vector<VlenRef> refs(piece.elems());
+  int64_t packed[Piece::kMaxDims];
+  const std::span<int64_t> packed_strides(packed, piece.dims);
+  ContiguousStrides(piece.counts_span(), sizeof(VlenRef), packed_strides);
+  auto* packed_refs = reinterpret_cast<std::byte*>(refs.data());
+  CopyStrided(source, piece.mem_strides(), packed_refs, packed_strides, piece.counts_span(),
+              sizeof(VlenRef));
+  H5ZARR_RETURN_IF_ERROR(chunk->AdoptContents(refs));
+  CopyStrided(packed_refs, packed_strides, target, piece.chunk_strides(), piece.counts_span(),
+              sizeof(VlenRef));
+  return OkStatus();
+}
+
+Status Array::Impl::ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
+                              CachedChunk* chunk) const {
+  Status status;
+  plan.ForEachPiece(task, [&](Piece& piece) {
+    if (status.ok()) status = ApplyPiece(piece, buffer, chunk);
+  });
+  return status;
+}
+
+Result<EncodedChunk> Array::Impl::EncodeTask(const Plan& plan, const ChunkTask& task,
+                                             const std::byte* buffer) {
+  const CodecChain& chunk_chain = leaf();
+  const uint64_t chunk_bytes = chunk_chain.decoded_bytes();
+  if (task.elems == chunk_chain.elems()) {
+    const std::byte* in_place = nullptr;
+    plan.ForEachPiece(task, [&](Piece& piece) {
+      piece.Simplify();
+      if (piece.elems() == task.elems && piece.IsContiguous(elem_bytes())) {
+        in_place = buffer + piece.mem_offset_bytes;
+      }
+    });
+    if (in_place) return EncodeElems({in_place, chunk_bytes});
+  }
+  H5ZARR_ASSIGN_OR_RETURN(Buffer gathered, scratch.Take(chunk_bytes));
+  if (task.elems != chunk_chain.elems()) {
+    FillContiguous(gathered.span(), chunk_chain.fill_elem());
+  }
+  plan.ForEachPiece(task, [&](Piece& piece) {
+    CopyStrided(buffer + piece.mem_offset_bytes, piece.mem_strides(),
+                gathered.data() + piece.chunk_offset_bytes, piece.chunk_strides(),
+                piece.counts_span(), elem_bytes());
+  });
+  H5ZARR_ASSIGN_OR_RETURN(EncodedChunk encoded, EncodeElems(gathered.span()));
+  if (encoded.bytes && encoded.owner.empty()) {
+    encoded.owner = std::move(gathered);  // its bytes are what is stored
+  } else {
+    scratch.Return(std::move(gathered));
+  }
+  return encoded;
+}
+
+Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
+                                      std::span<const uint64_t> object_ordinals) {
+  H5ZARR_RETURN_IF_ERROR(BeforeWrite());
+  struct Part {
+    std::size_t object;
+    uint64_t chunk;
+  };
+  std::vector<Part> parts;
+  std::vector<std::vector<ShardChange>> changes(object_ordinals.size());
+  for (std::size_t i = 0; i < object_ordinals.size(); ++i) {
+    const uint64_t chunks = plan.ChunkCount(object_ordinals[i]);
+    changes[i].resize(chunks);
+    for (uint64_t chunk = 0; chunk < chunks; ++chunk) parts.push_back({i, chunk});
+  }
+  const bool sharded = sharding() != nullptr;
+  std::vector<char> stored(object_ordinals.size(), 0);
+  auto put = [&](std::size_t i) -> Status {
+    const uint64_t object = plan.ObjectId(object_ordinals[i]);
+    H5ZARR_RETURN_IF_ERROR(sharded ? PutShard(object, changes[i], true)
+                                   : PutObject(object, changes[i][0].encoded.bytes));
+    changes[i].clear();
+    stored[i] = 1;
+    return OkStatus();
+  };
+  auto encode = [&](std::size_t k) -> Status {
+    const Part& part = parts[k];
+    const ChunkTask task = plan.Chunk(object_ordinals[part.object], part.chunk);
+    auto encoded = EncodeTask(plan, task, buffer);
+    if (!encoded.ok()) return encoded.status().WithContext(Describe(task.id));
+    changes[part.object][part.chunk] = {grid.EntryOf(task.id), std::move(encoded).value()};
+    return sharded ? OkStatus() : put(part.object);
+  };
+  const double encode_ns = static_cast<double>(parts.size()) *
+                           (leaf().encode_cost_ns() +
+                            kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes()));
+  const double put_ns = kPutNs * static_cast<double>(object_ordinals.size());
+  Status status =
+      executor().ParallelFor(parts.size(), sharded ? encode_ns : encode_ns + put_ns, encode);
+  if (status.ok() && sharded) {
+    status = executor().ParallelFor(object_ordinals.size(), put_ns, put);
+  }
+  for (std::size_t i = 0; i < object_ordinals.size(); ++i) {
+    if (stored[i]) ForgetObject(plan.ObjectId(object_ordinals[i]));
+  }
+  return status;
+}
+
+Status Array::Impl::WritePartial(const Plan& plan, const std::byte* buffer,
+                                 std::span<const ChunkTask> tasks) {
+  std::vector<ChunkCache::Ptr> chunks(tasks.size());
+  std::vector<uint64_t> old_bytes(tasks.size(), 0);  // 0: not in the cache yet
+  std::vector<uint64_t> missing_ids;
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    chunks[i] = cache.FindShared(tasks[i].id);
+    if (chunks[i]) {
+      old_bytes[i] = chunks[i]->bytes();
+    } else if (!tasks[i].whole) {
+      missing.push_back(i);
+      missing_ids.push_back(tasks[i].id);
+    }
+  }
+  if (!missing.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(std::vector<ChunkCache::Ptr> loaded, LoadChunks(missing_ids));
+    for (std::size_t k = 0; k < missing.size(); ++k) chunks[missing[k]] = std::move(loaded[k]);
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (old_bytes[i] != 0) cache.MarkDirty(chunks[i].get());
+  }
+  const double cost_ns = static_cast<double>(tasks.size()) * kCopyNsPerByte *
+                         static_cast<double>(leaf().decoded_bytes());
+  const Status applied = executor().ParallelFor(tasks.size(), cost_ns, [&](std::size_t i) -> Status {
+    if (!chunks[i]) {
+      H5ZARR_ASSIGN_OR_RETURN(chunks[i], NewChunk(tasks[i].id));
+    }
+    return ApplyTask(plan, tasks[i], buffer, chunks[i].get());
+  });
+  std::vector<uint64_t> touched;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (old_bytes[i] != 0) {
+      cache.Resized(chunks[i].get(), old_bytes[i]);
+    } else if (!applied.ok()) {
+      continue;  // never seen by anyone
+    }
+    chunks[i]->dirty = true;
+    chunks[i]->written_elems += tasks[i].elems;
+    if (chunks[i]->wants_compaction()) {
+      if (auto compacted = chunks[i]->Compacted(); compacted.ok()) {
+        chunks[i] = std::move(compacted).value();
+        old_bytes[i] = 0;
+      }
+    }
+    if (old_bytes[i] == 0) cache.Insert(std::move(chunks[i]));
+    const uint64_t object = grid.ObjectOf(tasks[i].id);
+    if (touched.empty() || touched.back() != object) touched.push_back(object);
+  }
+  H5ZARR_RETURN_IF_ERROR(applied);
+  H5ZARR_RETURN_IF_ERROR(StoreComplete(touched));
+  return Evict();
+}
+
+}  // namespace h5zarr::zarr

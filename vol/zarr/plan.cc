@@ -1,0 +1,239 @@
+#include "zarr/plan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace h5zarr::zarr {
+
+namespace {
+
+Status CheckDimSelection(const DimSelection& selection, uint64_t extent, std::size_t dim) {
+  if (selection.count > 1 && selection.stride < selection.block) {
+    return InvalidArgumentError("selected blocks overlap in dimension " + std::to_string(dim));
+  }
+  const auto steps = CheckedMul(selection.count - 1, selection.count > 1 ? selection.stride : 0);
+  const auto last = steps ? CheckedAdd(selection.start, *steps) : std::nullopt;
+  const auto end = last ? CheckedAdd(*last, selection.block) : std::nullopt;
+  if (!end || *end > extent) {
+    return OutOfRangeError("selection from " + std::to_string(selection.start) +
+                           " leaves the extent " + std::to_string(extent) + " of dimension " +
+                           std::to_string(dim));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+void Piece::Simplify() {
+  for (std::size_t i = 1; i < dims; ++i) {  // few dimensions, nearly always sorted already
+    for (std::size_t j = i; j > 0 && chunk_strides_bytes[j - 1] < chunk_strides_bytes[j]; --j) {
+      std::swap(counts[j - 1], counts[j]);
+      std::swap(chunk_strides_bytes[j - 1], chunk_strides_bytes[j]);
+      std::swap(mem_strides_bytes[j - 1], mem_strides_bytes[j]);
+    }
+  }
+  if (dims < 2) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < dims; ++i) {
+    const auto count = static_cast<int64_t>(counts[i]);
+    if (chunk_strides_bytes[kept] == chunk_strides_bytes[i] * count &&
+        mem_strides_bytes[kept] == mem_strides_bytes[i] * count) {
+      counts[kept] *= counts[i];
+    } else {
+      ++kept;
+      counts[kept] = counts[i];
+    }
+    chunk_strides_bytes[kept] = chunk_strides_bytes[i];
+    mem_strides_bytes[kept] = mem_strides_bytes[i];
+  }
+  dims = kept + 1;
+}
+
+Result<Plan> Plan::Make(const ChunkGrid& grid, const ChunkLayout& layout,
+                        const Selection& selection) {
+  Plan plan;
+  plan.grid_ = &grid;
+  plan.layout_ = layout;
+  if (const auto* runs = std::get_if<RunSelection>(&selection)) {
+    plan.is_runs_ = true;
+    H5ZARR_RETURN_IF_ERROR(plan.AddRuns(*runs));
+    return plan;
+  }
+  const auto& box = std::get<GridSelection>(selection);
+  if (box.dims.size() != grid.rank() || box.mem_strides_bytes.size() != grid.rank()) {
+    return InvalidArgumentError("a selection of rank " + std::to_string(box.dims.size()) +
+                                " for an array of rank " + std::to_string(grid.rank()));
+  }
+  for (const DimSelection& dim : box.dims) {
+    if (dim.count == 0 || dim.block == 0) return plan;  // nothing selected
+  }
+  plan.dims_.resize(grid.rank());
+  plan.objects_ = 1;
+  for (std::size_t dim = 0; dim < grid.rank(); ++dim) {
+    H5ZARR_RETURN_IF_ERROR(plan.AddDim(dim, box.dims[dim], box.mem_strides_bytes[dim]));
+    plan.objects_ *= plan.dims_[dim].objects.size();
+  }
+  return plan;
+}
+
+Status Plan::AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_stride_bytes) {
+  const uint64_t extent = grid_->shape()[dim];
+  H5ZARR_RETURN_IF_ERROR(CheckDimSelection(selection, extent, dim));
+  const uint64_t inner = grid_->inner_shape()[dim];
+  Dim& out = dims_[dim];
+  out.chunk_stride_bytes = layout_.strides_bytes[dim];
+  out.mem_stride_bytes = mem_stride_bytes;
+  DimSelection blocks = selection;
+  if (blocks.count > 1 && blocks.stride == blocks.block) {  // adjacent blocks are one
+    blocks.block *= blocks.count;
+    blocks.count = 1;
+  }
+  if (blocks.count == 1) blocks.stride = blocks.block;
+  const uint64_t total = blocks.count * blocks.block;
+  for (uint64_t k = 0; k < total;) {
+    const uint64_t first = blocks.start + k / blocks.block * blocks.stride + k % blocks.block;
+    const uint64_t chunk = first / inner;
+    const uint64_t low = chunk * inner;
+    const uint64_t high = low + std::min(inner, extent - low);
+    const uint64_t first_part = out.parts.size(), first_ordinal = k;
+    auto add = [&](uint64_t at, uint64_t count, uint64_t block) {
+      out.parts.push_back({at - low, count, blocks.stride, block, k});
+      k += count * block;
+    };
+    if (k % blocks.block != 0) {  // the rest of a block that began in an earlier chunk
+      add(first, 1, std::min(blocks.block - k % blocks.block, high - first));
+    }
+    if (k < total && k % blocks.block == 0) {
+      const uint64_t at = blocks.start + k / blocks.block * blocks.stride;
+      if (at < high && high - at >= blocks.block) {
+        const uint64_t fit = (high - at - blocks.block) / blocks.stride + 1;
+        add(at, std::min(fit, blocks.count - k / blocks.block), blocks.block);
+      }
+    }
+    if (k < total && k % blocks.block == 0) {
+      const uint64_t at = blocks.start + k / blocks.block * blocks.stride;
+      if (at < high) add(at, 1, high - at);  // a block that ends in a later chunk
+    }
+    AddDimChunk(dim, chunk, first_part, k - first_ordinal);
+  }
+  return OkStatus();
+}
+
+void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t first_part,
+                       uint64_t elems) {
+  Dim& out = dims_[dim];
+  const uint64_t inner = grid_->inner_shape()[dim];
+  const uint64_t extent = grid_->shape()[dim];
+  DimChunk chunk;
+  chunk.id_part = grid_->IdPart(dim, inner_coord);
+  chunk.elems = elems;
+  chunk.first_part = first_part;
+  chunk.part_count = static_cast<uint32_t>(out.parts.size() - first_part);
+  chunk.whole = elems == std::min(inner, extent - inner_coord * inner);
+  const uint64_t object = inner_coord / grid_->per_object()[dim];
+  if (out.objects.empty() || out.objects.back().coord != object) {
+    out.objects.push_back({object, out.chunks.size(), 0, true});
+  }
+  DimObject& owner = out.objects.back();
+  ++owner.chunk_count;
+  // Whole when no chunk was partly selected; that none is missing shows once the last has come.
+  if (!chunk.whole) owner.whole = false;
+  out.chunks.push_back(chunk);
+}
+
+uint64_t Plan::ObjectId(uint64_t object_ordinal) const {
+  if (is_runs_) return grid_->ObjectOf(run_chunks_[run_objects_[object_ordinal].first_chunk].id);
+  Coords indexes;
+  ObjectIndexes(object_ordinal, indexes.data());
+  for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
+    indexes[dim] = dims_[dim].objects[indexes[dim]].coord;
+  }
+  return grid_->ObjectId({indexes.data(), dims_.size()});
+}
+
+void Plan::ObjectIndexes(uint64_t object_ordinal, uint64_t* indexes) const {
+  for (std::size_t dim = dims_.size(); dim-- > 0;) {
+    const uint64_t count = dims_[dim].objects.size();
+    indexes[dim] = object_ordinal % count;
+    object_ordinal /= count;
+  }
+}
+
+void Plan::ChunkIndexes(uint64_t object_ordinal, uint64_t chunk_ordinal, uint64_t* indexes) const {
+  ObjectIndexes(object_ordinal, indexes);
+  for (std::size_t dim = dims_.size(); dim-- > 0;) {
+    const DimObject& object = dims_[dim].objects[indexes[dim]];
+    indexes[dim] = object.first_chunk + chunk_ordinal % object.chunk_count;
+    chunk_ordinal /= object.chunk_count;
+  }
+}
+
+uint64_t Plan::ChunkCount(uint64_t object_ordinal) const {
+  if (is_runs_) return run_objects_[object_ordinal].chunk_count;
+  Coords indexes;
+  ObjectIndexes(object_ordinal, indexes.data());
+  uint64_t count = 1;
+  for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
+    count *= dims_[dim].objects[indexes[dim]].chunk_count;
+  }
+  return count;
+}
+
+bool Plan::ObjectWhole(uint64_t object_ordinal) const {
+  if (is_runs_) return run_objects_[object_ordinal].whole;
+  Coords indexes;
+  ObjectIndexes(object_ordinal, indexes.data());
+  for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
+    const DimObject& object = dims_[dim].objects[indexes[dim]];
+    const uint64_t begin = object.coord * grid_->chunk_shape()[dim];
+    const uint64_t live = std::min(
+        grid_->per_object()[dim], CeilDiv(grid_->shape()[dim] - begin, grid_->inner_shape()[dim]));
+    if (!object.whole || object.chunk_count != live) return false;
+  }
+  return true;
+}
+
+ChunkTask Plan::Chunk(uint64_t object_ordinal, uint64_t chunk_ordinal) const {
+  ChunkTask task;
+  task.object_ordinal = object_ordinal;
+  task.chunk_ordinal = chunk_ordinal;
+  if (is_runs_) {
+    const RunChunk& chunk = run_chunks_[run_objects_[object_ordinal].first_chunk + chunk_ordinal];
+    task.id = chunk.id;
+    task.elems = chunk.elems;
+    task.whole = chunk.whole;
+    return task;
+  }
+  Coords indexes;
+  ChunkIndexes(object_ordinal, chunk_ordinal, indexes.data());
+  task.elems = 1;
+  task.whole = true;
+  for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
+    const DimChunk& chunk = dims_[dim].chunks[indexes[dim]];
+    task.id += chunk.id_part;
+    task.elems *= chunk.elems;
+    task.whole = task.whole && chunk.whole;
+  }
+  return task;
+}
+
+void Plan::StartPiece(const uint64_t* chunk_indexes, const uint32_t* part_indexes,
+                      Piece* piece) const {
+  piece->dims = 0;
+  piece->chunk_offset_bytes = 0;
+  piece->mem_offset_bytes = 0;
+  for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
+    const Dim& d = dims_[dim];
+    const DimPart& part = d.parts[d.chunks[chunk_indexes[dim]].first_part + part_indexes[dim]];
+    piece->chunk_offset_bytes += part.in_chunk * static_cast<uint64_t>(d.chunk_stride_bytes);
+    piece->mem_offset_bytes += static_cast<int64_t>(part.ordinal) * d.mem_stride_bytes;
+    piece->AddDim(part.count, static_cast<int64_t>(part.stride) * d.chunk_stride_bytes,
+                  static_cast<int64_t>(part.block) * d.mem_stride_bytes);
+    piece->AddDim(part.block, d.chunk_stride_bytes, d.mem_stride_bytes);
+  }
+}
+
+}  // namespace h5zarr::zarr

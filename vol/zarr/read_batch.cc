@@ -1,0 +1,293 @@
+#include "zarr/read_batch.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/nd_copy.h"
+
+namespace h5zarr::zarr {
+
+namespace {
+
+constexpr int kAttempts = 5;
+// A rough price of copying, in nanoseconds a byte.
+constexpr double kCopyNsPerByte = 0.15;
+
+double SinkCostNs(const ReadJob& job, uint64_t bytes) {
+  const CodecChain& leaf = job.array->leaf();
+  const double copy =
+      kCopyNsPerByte * static_cast<double>(job.task.elems * job.array->elem_bytes());
+  return leaf.is_identity() ? copy + kCopyNsPerByte * static_cast<double>(bytes)
+                            : copy + leaf.decode_cost_ns();
+}
+
+}  // namespace
+
+Status ReadBatch::Run() {
+  for (int attempt = 1;; ++attempt) {
+    const Status status = RunOnce();
+    if (status.ok()) return status;
+    const bool stale = std::any_of(needs_.begin(), needs_.end(),
+                                   [](const auto& need) { return need.second.from_cache; });
+    // A corrupt read through an index from an earlier call may just be a shard that was replaced in a
+    // store that cannot tell.
+    const bool retry = status.code() == StatusCode::kChanged ||
+                       (status.code() == StatusCode::kCorrupt && stale);
+    if (!retry || attempt == kAttempts) return status;
+    ForgetIndexes();
+  }
+}
+
+void ReadBatch::ForgetIndexes() {
+  for (const auto& [name, need] : needs_) need.array->indexes.Erase(need.object);
+  for (ReadJob& job : jobs_) job.loaded = nullptr;
+}
+
+Status ReadBatch::RunOnce() {
+  needs_.clear();
+  last_need_ = nullptr;
+  local_jobs_.clear();
+  stores_.clear();
+  H5ZARR_RETURN_IF_ERROR(ReadIndexes());
+  H5ZARR_RETURN_IF_ERROR(PlanOps());
+  H5ZARR_RETURN_IF_ERROR(RunLocal());
+  for (auto& [store, todo] : stores_) {
+    auto sink = [this, &todo = todo](std::size_t index, const ReadResult& result) {
+      return OnData(todo.ops[index], todo.refs[index], result);
+    };
+    H5ZARR_RETURN_IF_ERROR(store->ReadBatch(todo.ops, sink, executor_));
+  }
+  return OkStatus();
+}
+
+ReadBatch::IndexNeed& ReadBatch::NeedIndex(Array::Impl* array, uint64_t object) {
+  if (last_need_ && last_need_->array == array && last_need_->object == object) return *last_need_;
+  IndexNeed& need = needs_[{array, object}];
+  if (need.array == nullptr) {
+    need.array = array;
+    need.object = object;
+    need.index = array->indexes.Find(object);
+    need.from_cache = need.index != nullptr;
+  }
+  last_need_ = &need;
+  return need;
+}
+
+Status ReadBatch::ReadIndexes() {
+  for (const ReadJob& job : jobs_) {
+    if (job.cached || !job.array->sharding()) continue;
+    NeedIndex(job.array, job.array->grid.ObjectOf(job.task.id));
+  }
+  std::vector<std::pair<Store*, std::vector<IndexNeed*>>> missing;
+  for (auto& [name, need] : needs_) {
+    if (need.index) continue;
+    auto same = [&](const auto& group) { return group.first == need.array->store; };
+    auto group = std::find_if(missing.begin(), missing.end(), same);
+    if (group == missing.end()) group = missing.insert(group, {need.array->store, {}});
+    group->second.push_back(&need);
+  }
+  for (auto& group : missing) {
+    const std::vector<IndexNeed*>& needs = group.second;
+    std::vector<ReadOp> ops(needs.size());
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      const CodecChain::Sharding& sharding = *needs[i]->array->sharding();
+      ops[i].key = needs[i]->array->Key(needs[i]->object);
+      ops[i].range = IndexRange(sharding);
+      ops[i].sink_cost_ns = 2.0 * static_cast<double>(sharding.entries);
+    }
+    auto sink = [&](std::size_t i, const ReadResult& result) -> Status {
+      if (!result.bytes) return OkStatus();
+      auto loaded = std::make_shared<LoadedIndex>();
+      loaded->generation = result.generation;
+      auto index = needs[i]->array->sharding()->DecodeIndex(*result.bytes, result.object_bytes);
+      if (!index.ok()) {
+        return index.status().WithContext(
+            needs[i]->array->Describe(needs[i]->object * needs[i]->array->grid.entries()));
+      }
+      loaded->index = std::move(index).value();
+      needs[i]->index = std::move(loaded);
+      return OkStatus();
+    };
+    H5ZARR_RETURN_IF_ERROR(group.first->ReadBatch(ops, sink, executor_));
+    for (IndexNeed* need : needs) {
+      if (need->index) need->array->indexes.Insert(need->object, need->index);
+    }
+  }
+  return OkStatus();
+}
+
+Result<ReadBatch::Place> ReadBatch::Locate(const ReadJob& job) {
+  Place place;
+  if (!job.array->sharding()) {
+    place.length = job.array->leaf().is_identity() ? job.array->leaf().decoded_bytes() : 0;
+    return place;
+  }
+  const IndexNeed& need = NeedIndex(job.array, job.array->grid.ObjectOf(job.task.id));
+  place.whole_object = false;
+  if (!need.index) {
+    place.absent = true;
+    return place;
+  }
+  const codec::ShardEntry& entry = need.index->index[job.array->grid.EntryOf(job.task.id)];
+  place.absent = entry.missing();
+  place.offset = entry.offset;
+  place.length = entry.length;
+  place.generation = need.index->generation;
+  const auto expected = job.array->leaf().EncodedBytes();
+  if (!place.absent && expected && place.length != *expected) {
+    return CorruptError(job.array->Describe(job.task.id) + ": " + std::to_string(place.length) +
+                        " bytes in the shard's index, expected " + std::to_string(*expected));
+  }
+  return place;
+}
+
+Status ReadBatch::PlanOps() {
+  if (jobs_.size() > UINT32_MAX) return InternalError("too many chunks in one slice");
+  for (uint32_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].cached) {
+      local_jobs_.push_back(i);
+      continue;
+    }
+    H5ZARR_ASSIGN_OR_RETURN(Place place, Locate(jobs_[i]));
+    if (place.absent) {
+      local_jobs_.push_back(i);
+    } else if (!jobs_[i].array->leaf().is_identity() || !AddWindows(i, place)) {
+      AddWholeOp(i, place);
+    }
+  }
+  return OkStatus();
+}
+
+ReadBatch::StoreOps& ReadBatch::OpsOf(Store* store) {
+  for (auto& [known, ops] : stores_) {
+    if (known == store) return ops;
+  }
+  return stores_.emplace_back(store, StoreOps()).second;
+}
+
+void ReadBatch::AddWholeOp(uint32_t job_index, const Place& place) {
+  const ReadJob& job = jobs_[job_index];
+  StoreOps& out = OpsOf(job.array->store);
+  ReadOp op;
+  op.key = job.array->Key(job.array->grid.ObjectOf(job.task.id));
+  if (!place.whole_object) op.range = ByteRange::Span(place.offset, place.length);
+  op.expected = place.generation;
+  op.sink_cost_ns = SinkCostNs(job, job.array->leaf().decoded_bytes());
+  out.ops.push_back(std::move(op));
+  out.refs.push_back({job_index, false, {}});
+}
+
+Status ReadBatch::RunLocal() {
+  double cost_ns = 0;
+  for (uint32_t i : local_jobs_) {
+    cost_ns += kCopyNsPerByte *
+               static_cast<double>(jobs_[i].task.elems * jobs_[i].array->elem_bytes());
+  }
+  return executor_.ParallelFor(local_jobs_.size(), cost_ns, [this](std::size_t i) -> Status {
+    ReadJob& job = jobs_[local_jobs_[i]];
+    if (job.cached) {
+      KeepAlive(job, job.cached);
+      return Scatter(job, job.cached->data.elems.data());
+    }
+    FillJob(job);
+    return OkStatus();
+  });
+}
+
+Status ReadBatch::Scatter(ReadJob& job, const std::byte* elems) const {
+  if (!job.plan) return OkStatus();
+  const uint64_t elem_bytes = job.array->elem_bytes();
+  job.plan->ForEachPiece(job.task, [&](Piece& piece) {
+    CopyStrided(elems + piece.chunk_offset_bytes, piece.chunk_strides(),
+                job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(),
+                elem_bytes);
+  });
+  return OkStatus();
+}
+
+void ReadBatch::FillJob(ReadJob& job) const {
+  if (!job.plan) return;  // a load: its owner makes the fill
+  const ByteSpan fill = job.array->leaf().fill_elem();
+  job.plan->ForEachPiece(job.task, [&](Piece& piece) {
+    FillStrided(job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(),
+                fill);
+  });
+}
+
+void ReadBatch::KeepAlive(ReadJob& job, std::shared_ptr<const void> owner) {
+  if (!job.request || !job.array->is_vlen()) return;
+  std::lock_guard<std::mutex> lock(keep_mutex_);
+  job.request->keep_alive.push_back(std::move(owner));
+}
+
+Status ReadBatch::OnData(const ReadOp& op, const DataOp& ref, const ReadResult& result) {
+  ReadJob& job = jobs_[ref.job];
+  if (!result.bytes && job.array->sharding()) {
+    return ChangedError(job.array->Describe(job.task.id) + ": the shard has gone");
+  }
+  Status status;
+  if (ref.has_window) {
+    status = OnWindow(job, op, ref.window, result);
+  } else if (!result.bytes) {
+    FillJob(job);
+  } else {
+    status = job.array->leaf().is_identity() ? OnWholeIdentity(job, *result.bytes)
+                                             : OnEncoded(job, *result.bytes);
+  }
+  if (status.ok()) return status;
+  return status.WithContext(job.array->Describe(job.task.id));
+}
+
+Status ReadBatch::OnWholeIdentity(ReadJob& job, ByteSpan bytes) {
+  if (bytes.size() != job.array->leaf().decoded_bytes()) {
+    return CorruptError(std::to_string(bytes.size()) + " bytes stored, expected " +
+                        std::to_string(job.array->leaf().decoded_bytes()));
+  }
+  if (job.keep) {
+    auto chunk = std::make_shared<CachedChunk>();
+    chunk->id = job.task.id;
+    H5ZARR_ASSIGN_OR_RETURN(chunk->data.elems, Buffer::CopyOf(bytes));
+    job.loaded = std::move(chunk);
+  }
+  return Scatter(job, bytes.data());
+}
+
+// Decodes to the caller's memory itself where the whole chunk is wanted as it lies.
+Status ReadBatch::DecodeDirect(ReadJob& job, ByteSpan bytes, bool* done) {
+  const CodecChain& leaf = job.array->leaf();
+  if (job.keep || !job.plan || job.task.elems != leaf.elems() || !job.task.whole) return OkStatus();
+  Status status;
+  job.plan->ForEachPiece(job.task, [&](Piece& piece) {
+    piece.Simplify();
+    if (*done || piece.elems() != leaf.elems() || !piece.IsContiguous(job.array->elem_bytes())) {
+      return;
+    }
+    *done = true;
+    status = leaf.DecodeInto(bytes, {job.buffer + piece.mem_offset_bytes, leaf.decoded_bytes()});
+  });
+  return status;
+}
+
+Status ReadBatch::OnEncoded(ReadJob& job, ByteSpan bytes) {
+  const CodecChain& leaf = job.array->leaf();
+  if (job.keep || job.array->is_vlen()) {
+    auto chunk = std::make_shared<CachedChunk>();
+    chunk->id = job.task.id;
+    H5ZARR_ASSIGN_OR_RETURN(chunk->data, leaf.Decode(bytes));
+    chunk->heap_bytes = chunk->data.heap_bytes();
+    chunk->compact_above_bytes = 2 * chunk->heap_bytes + (1 << 16);
+    if (job.keep) job.loaded = chunk;
+    KeepAlive(job, chunk);
+    return Scatter(job, chunk->data.elems.data());
+  }
+  bool done = false;
+  H5ZARR_RETURN_IF_ERROR(DecodeDirect(job, bytes, &done));
+  if (done) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer scratch, scratch_.Take(leaf.decoded_bytes()));
+  const Status status = leaf.DecodeInto(bytes, scratch.span());
+  if (status.ok()) H5ZARR_RETURN_IF_ERROR(Scatter(job, scratch.data()));
+  scratch_.Return(std::move(scratch));
+  return status;
+}
+
+}  // namespace h5zarr::zarr

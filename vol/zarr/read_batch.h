@@ -1,0 +1,106 @@
+// ReadBatch: one slice of a read — jobs for inner chunks of any number of arrays — from missing shard
+// indexes over byte ranges to decoded elements in their place.
+#ifndef H5ZARR_ZARR_READ_BATCH_H_
+#define H5ZARR_ZARR_READ_BATCH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "store/store.h"
+#include "zarr/array_impl.h"
+
+namespace h5zarr::zarr {
+
+// One inner chunk to read. With a plan its elements go to `buffer`; without one, or with `keep`, the
+// decoded chunk is handed out in `loaded` (null when the chunk is absent).
+struct ReadJob {
+  Array::Impl* array = nullptr;
+  const Plan* plan = nullptr;
+  std::byte* buffer = nullptr;
+  ReadRequest* request = nullptr;  // vlen: receives what keeps the elements alive
+  ChunkTask task;
+  ChunkCache::Ptr cached;          // when set, the source
+  bool keep = false;
+  ChunkCache::Ptr loaded;
+};
+
+class ReadBatch {
+ public:
+  explicit ReadBatch(Executor& executor) : executor_(executor) {}
+  void Add(ReadJob job) { jobs_.push_back(std::move(job)); }
+  std::vector<ReadJob>& jobs() { return jobs_; }
+
+  // Reads everything. When a shard was replaced while it was read, its index is read anew and all is
+  // done again, a few times.
+  Status Run();
+
+ private:
+  // A byte range of a chunk without codecs: a part of one piece.
+  struct Window {
+    uint32_t piece_ordinal = 0;
+    uint32_t first_dim = 0;  // the piece's dimensions from here on lie within the window
+    uint64_t chunk_offset_bytes = 0;
+    int64_t mem_offset_bytes = 0;
+    bool direct = false;     // read to its place by the store
+  };
+  struct DataOp {
+    uint32_t job = 0;
+    bool has_window = false;
+    Window window;
+  };
+  struct StoreOps {
+    std::vector<ReadOp> ops;
+    std::vector<DataOp> refs;
+  };
+  struct IndexNeed {
+    Array::Impl* array = nullptr;
+    uint64_t object = 0;
+    IndexPtr index;       // null after the read: the shard is absent
+    bool from_cache = false;
+  };
+  // Where a chunk's encoded bytes are.
+  struct Place {
+    bool absent = false;
+    bool whole_object = true;
+    uint64_t offset = 0;
+    uint64_t length = 0;
+    Generation generation;
+  };
+
+  Status RunOnce();
+  Status ReadIndexes();
+  IndexNeed& NeedIndex(Array::Impl* array, uint64_t object);
+  void ForgetIndexes();
+  Status PlanOps();
+  Result<Place> Locate(const ReadJob& job);
+  bool AddWindows(uint32_t job_index, const Place& place);
+  void AddWholeOp(uint32_t job_index, const Place& place);
+  StoreOps& OpsOf(Store* store);
+
+  Status RunLocal();
+  Status Scatter(ReadJob& job, const std::byte* elems) const;
+  void FillJob(ReadJob& job) const;
+  Status OnData(const ReadOp& op, const DataOp& ref, const ReadResult& result);
+  Status OnWindow(ReadJob& job, const ReadOp& op, const Window& window, const ReadResult& result);
+  Status OnWholeIdentity(ReadJob& job, ByteSpan bytes);
+  Status OnEncoded(ReadJob& job, ByteSpan bytes);
+  Status DecodeDirect(ReadJob& job, ByteSpan bytes, bool* done);
+  void KeepAlive(ReadJob& job, std::shared_ptr<const void> owner);
+
+  Executor& executor_;
+  std::vector<ReadJob> jobs_;
+  std::vector<uint32_t> local_jobs_;  // cached, or fill
+  std::vector<std::pair<Store*, StoreOps>> stores_;
+  std::map<std::pair<Array::Impl*, uint64_t>, IndexNeed> needs_;
+  IndexNeed* last_need_ = nullptr;
+  ScratchPool scratch_;
+  std::mutex keep_mutex_;  // guards every request's keep_alive while workers run
+};
+
+}  // namespace h5zarr::zarr
+
+#endif  // H5ZARR_ZARR_READ_BATCH_H_

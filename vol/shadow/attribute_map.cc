@@ -39,8 +39,7 @@ Result<Json> ElementsToJson(hid_t type, const std::vector<hsize_t>& dims, std::s
   Json list = Json::array();
   for (hsize_t i = 0; i < dims[depth]; ++i) {
     H5ZARR_ASSIGN_OR_RETURN(
-        Json item,
-        ElementsToJson(type, dims, depth + 1, first + i * stride_bytes, references));
+        Json item, ElementsToJson(type, dims, depth + 1, first + i * stride_bytes, references));
     list.push_back(std::move(item));
   }
   return list;
@@ -66,8 +65,8 @@ Result<Json> ValueToJson(const AttributeValue& value, const ReferenceResolver& r
   const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
   if (!dims) return Json();
   H5ZARR_ASSIGN_OR_RETURN(
-      Json json, ElementsToJson(value.type(), *dims, 0,
-                                static_cast<const std::byte*>(value.data()), references));
+      Json json, ElementsToJson(value.type(), *dims, 0, static_cast<const std::byte*>(value.data()),
+                                references));
   if (dims->empty() && IsObjectReference(value.type())) return ReferenceObject(json);
   return json;
 }
@@ -84,9 +83,8 @@ bool Flatten(const Json& json, const std::vector<hsize_t>& dims, std::size_t dep
   if (json.size() != dims[depth]) {
     return std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
   }
-  return std::all_of(json.begin(), json.end(), [&](const Json& item) {
-    return Flatten(item, dims, depth + 1, elements);
-  });
+  return std::all_of(json.begin(), json.end(),
+                     [&](const Json& item) { return Flatten(item, dims, depth + 1, elements); });
 }
 
 Result<AttributeValue> MakeValue(Handle type, const std::optional<std::vector<hsize_t>>& dims,
@@ -172,8 +170,10 @@ Handle IntegerTypeFor(const std::vector<const Json*>& elements) {
   bool negative = false;
   bool large = false;
   for (const Json* element : elements) {
-    if (element->is_number_unsigned()) large |= element->get<uint64_t>() > INT64_MAX;
-    else negative |= element->get<int64_t>() < 0;
+    if (element->is_number_unsigned())
+      large |= element->get<uint64_t>() > INT64_MAX;
+    else
+      negative |= element->get<int64_t>() < 0;
   }
   if (large && negative) return MakeFloat(8, "", Endian::kLittle);
   return MakeInteger(8, !large, Endian::kLittle);
@@ -211,10 +211,9 @@ Result<AttributeValue> Natural(const Json& value, const ReferenceResolver& refer
     Handle type = NaturalType(elements, !dims.empty());
     if (type.valid()) return MakeValue(std::move(type), dims, elements, references);
   }
-  // dump(), not DumpJson: one line. Non-finite numbers would be invalid JSON, but dump() writes null.
-  const Json text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return MakeValue(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8), std::vector<hsize_t>(),
-                   {&text}, references);
+  const Json text = zarr::DumpJson(value, -1);
+  return MakeValue(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8), std::vector<hsize_t>(), {&text},
+                   references);
 }
 
 // True when `json` alone gives back `value`.

@@ -1,7 +1,7 @@
 // attribute_map: values of HDF5 attributes ↔ JSON.
 //
-// A JSON attribute of a foreign store has a natural HDF5 form; an HDF5 attribute whose value does not
-// come back the same through that form carries a description beside it (`_hdf5.attrs[name]`).
+// A JSON attribute of a foreign store has a natural HDF5 form; an HDF5 attribute whose value does
+// not come back the same through that form carries a description beside it (`_hdf5.attrs[name]`).
 #ifndef H5ZARR_SHADOW_ATTRIBUTE_MAP_H_
 #define H5ZARR_SHADOW_ATTRIBUTE_MAP_H_
 
@@ -22,8 +22,8 @@ namespace h5zarr::shadow {
 
 using zarr::Json;
 
-// An attribute's value in memory, ready for H5Awrite / as H5Aread left it. Owns its vlen parts (made
-// with malloc) and frees them with the buffer.
+// An attribute's value in memory, ready for H5Awrite / as H5Aread left it. Owns its vlen parts
+// (made with malloc) and frees them with the buffer.
 class AttributeValue {
  public:
   AttributeValue() = default;
@@ -53,7 +53,8 @@ struct ReferenceResolver {
 // What an attribute is stored as.
 struct AttributeJson {
   Json value;
-  Json description;  // for `_hdf5.attrs[name]`: {"type": …, "shape": …}; null when value says it all
+  Json
+      description;  // for `_hdf5.attrs[name]`: {"type": …, "shape": …}; null when value says it all
 };
 
 // Bytes that are no number or text become base64 or hex text; nothing is lost, and a description
@@ -63,26 +64,26 @@ Result<AttributeJson> AttributeToJson(const AttributeValue& value,
 
 // `description` is null for an attribute that has none; one that the value does not fit (another
 // program changed the value) counts as none. Natural forms: text → scalar variable UTF-8
-// string; true/false → h5py's boolean; integers → int64 (uint64 above INT64_MAX); floats → float64; a
-// (nested, rectangular) list of such → an array of the common type; [] → float64 of shape (0); null →
-// null dataspace of float64; objects and ragged or mixed lists → their compact JSON text as a string.
-// LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference (null where there is no
-// such object).
+// string; true/false → h5py's boolean; integers → int64 (uint64 above INT64_MAX); floats → float64;
+// a (nested, rectangular) list of such → an array of the common type; [] → float64 of shape (0);
+// null → null dataspace of float64; objects and ragged or mixed lists → their compact JSON text as
+// a string. LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference (null where
+// there is no such object).
 Result<AttributeValue> AttributeFromJson(const Json& value, const Json& description,
                                          const ReferenceResolver& references);
 
-// One value of any type as JSON and back (members and elements recursively): numbers; strings (invalid
-// UTF-8 as {"base64": …}); NaN and infinities as text, NaNs with payload as hex; enums by number, but
-// h5py's booleans as true and false; opaque and custom numbers as base64; compounds as lists in member
-// order; arrays and vlen as lists; references as paths.
+// One value of any type as JSON and back (members and elements recursively): numbers; strings
+// (invalid UTF-8 as {"base64": …}); NaN and infinities as text, NaNs with payload as hex; enums by
+// number, but h5py's booleans as true and false; opaque and custom numbers as base64; compounds as
+// lists in member order; arrays and vlen as lists; references as paths.
 Result<Json> ElementToJson(hid_t type, const void* element, const ReferenceResolver& references);
 // Writes one element of `type` (memory form, zeroed by the caller) from `json`.
 Status ElementFromJson(const Json& json, hid_t type, void* element,
                        const ReferenceResolver& references);
 
-// xarray keeps the attribute `_FillValue` of v3 arrays of floats as base64 of a little-endian float64
-// and fails on anything else. EncodedFillValue: an attribute's value so; NaturalFillValue: back to a
-// number. Both leave alone what is no such value, other types and other formats.
+// xarray keeps the attribute `_FillValue` of v3 arrays of floats as base64 of a little-endian
+// float64 and fails on anything else. EncodedFillValue: an attribute's value so; NaturalFillValue:
+// back to a number. Both leave alone what is no such value, other types and other formats.
 // FillValueDescription: what makes AttributeFromJson give a foreign number the array's own type, as
 // HDF5's readers expect of `_FillValue`; null for types that are no floats.
 Json EncodedFillValue(const Json& value, const DType& dtype, int zarr_format);

@@ -127,9 +127,15 @@ ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t ran
   return reported;
 }
 
-H5D_alloc_time_t DefaultAllocTime(H5D_layout_t layout) {
-  if (layout == H5D_COMPACT) return H5D_ALLOC_TIME_EARLY;
-  return layout == H5D_CONTIGUOUS ? H5D_ALLOC_TIME_LATE : H5D_ALLOC_TIME_INCR;
+Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl) {
+  // HDF5 answers the time it chose itself as if the program had; only comparing lists tells.
+  const Handle unset(H5Pcopy(dcpl));
+  H5D_alloc_time_t time = H5D_ALLOC_TIME_ERROR;
+  if (H5Pset_alloc_time(unset.get(), H5D_ALLOC_TIME_DEFAULT) < 0 ||
+      H5Pget_alloc_time(dcpl, &time) < 0) {
+    return Hdf5Failure("an allocation time");
+  }
+  return H5Pequal(unset.get(), dcpl) > 0 ? H5D_ALLOC_TIME_DEFAULT : time;
 }
 
 std::string_view AllocTimeName(H5D_alloc_time_t time) {

@@ -1,4 +1,5 @@
-// chunk_map: HDF5's chunk, layout and allocation time ↔ Zarr's chunk and shards. Internal to shadow/.
+// chunk_map: HDF5's chunk, layout and allocation time ↔ Zarr's chunk and shards. Internal to
+// shadow/.
 #ifndef H5ZARR_SHADOW_CHUNK_MAP_H_
 #define H5ZARR_SHADOW_CHUNK_MAP_H_
 
@@ -33,8 +34,8 @@ struct HiddenShardRequest {
   uint64_t elem_bytes = 1;
   uint64_t shard_bytes = kAutoShardBytes;
 };
-// Makes `metadata`'s chunks the inner chunks of such shards. False where nothing changed: a chunk is as
-// large as a shard already, or the array is sharded.
+// Makes `metadata`'s chunks the inner chunks of such shards. False where nothing changed: a chunk
+// is as large as a shard already, or the array is sharded.
 bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> elem_dims,
                 zarr::ArrayMetadata* metadata);
 
@@ -48,8 +49,8 @@ struct ReportedChunk {
 ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t rank,
                             uint64_t type_bytes, bool shard_hidden);
 
-// HDF5's choice where a program makes none.
-H5D_alloc_time_t DefaultAllocTime(H5D_layout_t layout);
+// H5D_ALLOC_TIME_DEFAULT where the program set none.
+Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl);
 std::string_view AllocTimeName(H5D_alloc_time_t time);
 std::optional<H5D_alloc_time_t> AllocTimeFromName(std::string_view name);
 

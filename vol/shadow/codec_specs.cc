@@ -54,9 +54,7 @@ CodecSpec DeflateSpec(int64_t level, int zarr_format) {
   return Spec(zarr_format == 2 ? "zlib" : "gzip", "level", level);
 }
 
-CodecSpec ChecksumSpec(int zarr_format) {
-  return Spec(zarr_format == 2 ? "fletcher32" : "crc32c");
-}
+CodecSpec ChecksumSpec(int zarr_format) { return Spec(zarr_format == 2 ? "fletcher32" : "crc32c"); }
 
 CodecSpec ShuffleSpec(const DType& dtype, int zarr_format) {
   return Spec(zarr_format == 2 ? "shuffle" : "numcodecs.shuffle", "elementsize",
@@ -81,12 +79,16 @@ std::optional<BloscOptions> ParseBlosc(const CodecSpec& spec, const DType& dtype
   options.clevel = std::clamp<int64_t>(LevelOf(spec, "clevel", 5), 0, 9);
   const Json* shuffle = zarr::FindMember(spec.configuration, "shuffle");
   if (shuffle == nullptr) return options;
-  if (*shuffle == "noshuffle" || *shuffle == 0) options.shuffle = BloscShuffle::kNone;
-  else if (*shuffle == "shuffle" || *shuffle == 1) options.shuffle = BloscShuffle::kByte;
-  else if (*shuffle == "bitshuffle" || *shuffle == 2) options.shuffle = BloscShuffle::kBit;
+  if (*shuffle == "noshuffle" || *shuffle == 0)
+    options.shuffle = BloscShuffle::kNone;
+  else if (*shuffle == "shuffle" || *shuffle == 1)
+    options.shuffle = BloscShuffle::kByte;
+  else if (*shuffle == "bitshuffle" || *shuffle == 2)
+    options.shuffle = BloscShuffle::kBit;
   else if (*shuffle == -1)  // numcodecs chooses by the element size
     options.shuffle = dtype.item_bytes == 1 ? BloscShuffle::kBit : BloscShuffle::kByte;
-  else return std::nullopt;
+  else
+    return std::nullopt;
   return options;
 }
 

@@ -1,5 +1,5 @@
-// codec_specs: the codecs this connector writes, spelled as each Zarr format wants them. Internal to
-// shadow/.
+// codec_specs: the codecs this connector writes, spelled as each Zarr format wants them. Internal
+// to shadow/.
 #ifndef H5ZARR_SHADOW_CODEC_SPECS_H_
 #define H5ZARR_SHADOW_CODEC_SPECS_H_
 

@@ -90,14 +90,14 @@ Json AsStruct(const Json& data_type) {
   return result;
 }
 
-// Layout and allocation time: recorded in `hdf5` where a chunked, incrementally allocated dataset is
-// not what was asked for, and taken from the shadow's list, so that no raw data lands there.
+// Layout and allocation time: recorded in `hdf5` where a chunked, incrementally allocated dataset
+// is not what was asked for, and taken from the shadow's list, so that no raw data lands there.
 Status RewriteStorage(hid_t dcpl, bool scalar, DatasetPlan* plan, Json* hdf5) {
-  if (H5Pget_alloc_time(dcpl, &plan->alloc_time) < 0) return Hdf5Failure("an allocation time");
+  H5ZARR_ASSIGN_OR_RETURN(plan->alloc_time, AllocTimeOfDcpl(dcpl));
   const bool has_dims = !plan->null_space && !scalar;  // what else could they be
   if (plan->layout == H5D_CONTIGUOUS && has_dims) (*hdf5)["layout"] = "contiguous";
   if (plan->layout == H5D_COMPACT) (*hdf5)["layout"] = "compact";
-  if (plan->alloc_time != DefaultAllocTime(plan->layout)) {
+  if (plan->alloc_time != H5D_ALLOC_TIME_DEFAULT) {
     (*hdf5)["alloc_time"] = std::string(AllocTimeName(plan->alloc_time));
   }
   plan->shadow_dcpl = Handle(H5Pcopy(dcpl));
@@ -138,10 +138,9 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
   metadata.chunk_shape = with_elem_dims(chunk);
   (*hdf5)["maxshape"] = MaxShapeJson(extent.maxdims);
   if (config.shard != Config::Shard::kOff && metadata.zarr_format == 3) {
-    const HiddenShardRequest request{extent.dims, extent.maxdims, chunk,
-                                     plan->element.stored_bytes(),
-                                     config.shard == Config::Shard::kBytes ? config.shard_bytes
-                                                                           : kAutoShardBytes};
+    const HiddenShardRequest request{
+        extent.dims, extent.maxdims, chunk, plan->element.stored_bytes(),
+        config.shard == Config::Shard::kBytes ? config.shard_bytes : kAutoShardBytes};
     if (HideShards(request, elem_dims, &metadata)) (*hdf5)["shard_hidden"] = true;
   }
   return OkStatus();
@@ -162,8 +161,7 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5, DatasetHe
       StringMember(metadata.attributes, "_DTYPE") == "object_reference") {
     hdf5_type = "H5T_STD_REF_OBJ";
   }
-  H5ZARR_ASSIGN_OR_RETURN(header->element,
-                          MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
+  H5ZARR_ASSIGN_OR_RETURN(header->element, MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
   // LINDI's scalars are arrays of shape [1].
   const Json* scalar = zarr::FindMember(metadata.attributes, "_SCALAR");
   if (scalar != nullptr && *scalar == true && hdf5.is_null() && hdf5_type.is_null() &&
@@ -193,8 +191,8 @@ Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<ui
                             ": expected extents or null");
       }
       // Another program may have let the array grow beyond what was recorded.
-      maxdims[d] = maximum.is_null() ? H5S_UNLIMITED
-                                     : std::max(*AsUnsigned(maximum), extent.dims[d]);
+      maxdims[d] =
+          maximum.is_null() ? H5S_UNLIMITED : std::max(*AsUnsigned(maximum), extent.dims[d]);
     }
   } else if (unlimited) {
     std::fill(maxdims.begin(), maxdims.end(), uint64_t{H5S_UNLIMITED});
@@ -215,8 +213,8 @@ Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& 
   } else {
     const std::vector<hsize_t> current(dims.begin(), dims.end());
     const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
-    header->space = Handle(
-        H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
+    header->space =
+        Handle(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
   }
   return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
 }
@@ -249,9 +247,9 @@ Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Conf
   DatasetHeader header;
   H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, &header));
   Extent extent;
-  extent.dims.assign(metadata.shape.begin(),
-                     metadata.shape.end() -
-                         static_cast<std::ptrdiff_t>(header.element.elem_dims.size()));
+  extent.dims.assign(
+      metadata.shape.begin(),
+      metadata.shape.end() - static_cast<std::ptrdiff_t>(header.element.elem_dims.size()));
   header.null_space = StringMember(hdf5, "space") == "null";
   const std::string layout = StringMember(hdf5, "layout").value_or("chunked");
   header.layout = layout == "compact" ? H5D_COMPACT : H5D_CHUNKED;
@@ -259,7 +257,7 @@ Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Conf
     header.layout = layout == "compact" ? H5D_COMPACT : H5D_CONTIGUOUS;
   }
   header.alloc_time = AllocTimeFromName(StringMember(hdf5, "alloc_time").value_or(""))
-                          .value_or(DefaultAllocTime(header.layout));
+                          .value_or(H5D_ALLOC_TIME_DEFAULT);
   header.shadow_dcpl = Handle(H5Pcreate(H5P_DATASET_CREATE));
   if (header.layout == H5D_CHUNKED) {
     H5ZARR_RETURN_IF_ERROR(SetChunks(metadata, hdf5, extent, config, writable, &header));
@@ -269,8 +267,7 @@ Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Conf
       return Hdf5Failure("the shadow's property list");
     }
   }
-  H5ZARR_RETURN_IF_ERROR(
-      FillToDcpl(metadata.fill, header.element, hdf5, header.shadow_dcpl.get()));
+  H5ZARR_RETURN_IF_ERROR(FillToDcpl(metadata.fill, header.element, hdf5, header.shadow_dcpl.get()));
   return header;
 }
 
@@ -332,9 +329,9 @@ bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
   const Json* recorded = found == nullptr ? nullptr : zarr::FindMember(*found, "type");
   const auto same = [&]() -> Result<bool> {
-    H5ZARR_ASSIGN_OR_RETURN(const ElementMap map,
-                            MapFromZarr(metadata.dtype, metadata.shape,
-                                        recorded != nullptr ? *recorded : Json()));
+    H5ZARR_ASSIGN_OR_RETURN(
+        const ElementMap map,
+        MapFromZarr(metadata.dtype, metadata.shape, recorded != nullptr ? *recorded : Json()));
     if (map.form != Form::kPlain || H5Pget_layout(dcpl) != H5D_CHUNKED) return false;
     const std::size_t rank = metadata.shape.size() - map.elem_dims.size();
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, rank));

@@ -1,4 +1,5 @@
-// dataset_map: a dataset's creation properties and space ↔ ArrayMetadata with its `_hdf5` attribute.
+// dataset_map: a dataset's creation properties and space ↔ ArrayMetadata with its `_hdf5`
+// attribute.
 #ifndef H5ZARR_SHADOW_DATASET_MAP_H_
 #define H5ZARR_SHADOW_DATASET_MAP_H_
 
@@ -20,33 +21,34 @@ struct DatasetPlan {
   ElementMap element;
   zarr::ArrayMetadata metadata;  // attributes hold `_hdf5` only where something needs saying
   Handle shadow_dcpl;            // for the shadow's dataset: never any raw data, see below
-  // Layout and allocation time that GET_DCPL must answer instead of shadow_dcpl's.
+  // Layout and allocation time that GET_DCPL must answer instead of shadow_dcpl's. The time is
+  // H5D_ALLOC_TIME_DEFAULT where the program left it to HDF5 (H5Pequal sees the difference).
   H5D_layout_t layout = H5D_CONTIGUOUS;
-  H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_LATE;
-  bool null_space = false;       // a dataset without elements (H5S_NULL)
+  H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
+  bool null_space = false;  // a dataset without elements (H5S_NULL)
 };
 
-// From what H5Dcreate was given. Chunked → chunk_shape; filter 480 → sharding_indexed; deflate, shuffle,
-// fletcher32, zstd, blosc… → codecs (shuffle + deflate → blosc with zlib; deflate → gzip; fletcher32 →
-// crc32c); lossy or unknown filters → zstd with the pipeline recorded, or kUnsupported where the
-// filter is mandatory and unknown or config.strict. Contiguous and compact → slabs of about 4 MiB along
-// the first axes. config.shard → hidden shards. Early allocation and compact layout are rewritten in
-// shadow_dcpl (they would put raw data there); external storage and virtual layout are kUnsupported
-// (naming them); a compact dataset above 64 KiB is refused as HDF5 does.
+// From what H5Dcreate was given. Chunked → chunk_shape; filter 480 → sharding_indexed; deflate,
+// shuffle, fletcher32, zstd, blosc… → codecs (shuffle + deflate → blosc with zlib; deflate → gzip;
+// fletcher32 → crc32c); lossy or unknown filters → zstd with the pipeline recorded, or kUnsupported
+// where the filter is mandatory and unknown or config.strict. Contiguous and compact → slabs of
+// about 4 MiB along the first axes. config.shard → hidden shards. Early allocation and compact
+// layout are rewritten in shadow_dcpl (they would put raw data there); external storage and virtual
+// layout are kUnsupported (naming them); a compact dataset above 64 KiB is refused as HDF5 does.
 Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config& config);
 
-// For an array found in a store: type, space and property list of the shadow's dataset. Foreign arrays
-// (no `_hdf5`) get: chunked layout with the array's chunk (a shard is a chunk with filter 480), the
-// filters that say its codecs, the fill value where defined, maximum extents by config.maxshape and
-// `writable`. A chunk larger than a fixed extent is reported with that maximum extent; chunks HDF5 1.14
-// cannot describe (4 GiB and more) report inner or split chunks.
+// For an array found in a store: type, space and property list of the shadow's dataset. Foreign
+// arrays (no `_hdf5`) get: chunked layout with the array's chunk (a shard is a chunk with filter
+// 480), the filters that say its codecs, the fill value where defined, maximum extents by
+// config.maxshape and `writable`. A chunk larger than a fixed extent is reported with that maximum
+// extent; chunks HDF5 1.14 cannot describe (4 GiB and more) report inner or split chunks.
 struct DatasetHeader {
   ElementMap element;
   Handle type;
   Handle space;
   Handle shadow_dcpl;
   H5D_layout_t layout = H5D_CHUNKED;
-  H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_INCR;
+  H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
   bool null_space = false;
 };
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
@@ -56,8 +58,8 @@ Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config
 // owns the copy.
 Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t alloc_time);
 
-// True when HDF5 reports the stored bytes of a whole chunk verbatim: the stored chain and the reported
-// pipeline are the same bytes (no filter and no codec; zstd; shards; blosc).
+// True when HDF5 reports the stored bytes of a whole chunk verbatim: the stored chain and the
+// reported pipeline are the same bytes (no filter and no codec; zstd; shards; blosc).
 bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl);
 
 }  // namespace h5zarr::shadow

@@ -55,7 +55,8 @@ Result<Json> EnumElementToJson(hid_t type, const void* element) {
 
 Status EnumElementFromJson(const Json& json, hid_t type, void* element) {
   const Handle base(H5Tget_super(type));
-  const Json number = json.is_boolean() && IsBoolType(type) ? Json(json.get<bool>() ? 1u : 0u) : json;
+  const Json number =
+      json.is_boolean() && IsBoolType(type) ? Json(json.get<bool>() ? 1u : 0u) : json;
   return IntegerElementFromJson(number, base.get(), element);
 }
 
@@ -98,8 +99,8 @@ Status ArrayFromJson(const Json& json, hid_t item, const std::vector<hsize_t>& d
   uint64_t stride_bytes = H5Tget_size(item);
   for (std::size_t d = depth + 1; d < dims.size(); ++d) stride_bytes *= dims[d];
   for (uint64_t i = 0; i < dims[depth]; ++i) {
-    H5ZARR_RETURN_IF_ERROR(ArrayFromJson(json[i], item, dims, depth + 1, first + i * stride_bytes,
-                                         references));
+    H5ZARR_RETURN_IF_ERROR(
+        ArrayFromJson(json[i], item, dims, depth + 1, first + i * stride_bytes, references));
   }
   return OkStatus();
 }
@@ -157,15 +158,13 @@ Status CompoundFromJson(const Json& json, hid_t type, std::byte* element,
   for (int i = 0; i < members; ++i) {
     const unsigned index = static_cast<unsigned>(i);
     const Handle member(H5Tget_member_type(type, index));
-    H5ZARR_RETURN_IF_ERROR(ElementFromJson(json[index], member.get(),
-                                           element + H5Tget_member_offset(type, index),
-                                           references));
+    H5ZARR_RETURN_IF_ERROR(ElementFromJson(
+        json[index], member.get(), element + H5Tget_member_offset(type, index), references));
   }
   return OkStatus();
 }
 
-Result<Json> ReferenceToJson(hid_t type, const void* element,
-                             const ReferenceResolver& references) {
+Result<Json> ReferenceToJson(hid_t type, const void* element, const ReferenceResolver& references) {
   if (!IsObjectReference(type)) return UnsupportedError("HDF5 " + DescribeType(type));
   const hobj_ref_t null_reference = 0;
   if (std::memcmp(element, &null_reference, sizeof(null_reference)) == 0) return Json("");
@@ -204,11 +203,13 @@ Status ComplexFromJson(const Json& json, hid_t type, std::byte* element) {
 Result<Json> ElementToJson(hid_t type, const void* element, const ReferenceResolver& references) {
   const auto* bytes = static_cast<const std::byte*>(element);
   switch (TypeClass(type)) {
-    case H5T_INTEGER: case H5T_BITFIELD: return IntegerElementToJson(type, element);
+    case H5T_INTEGER:
+    case H5T_BITFIELD: return IntegerElementToJson(type, element);
     case H5T_FLOAT: return FloatElementToJson(type, element);
     case H5T_STRING: return StringElementToJson(type, element);
     case H5T_ENUM: return EnumElementToJson(type, element);
-    case H5T_OPAQUE: case H5T_TIME: return BytesElementToJson(element, H5Tget_size(type));
+    case H5T_OPAQUE:
+    case H5T_TIME: return BytesElementToJson(element, H5Tget_size(type));
     case H5T_COMPOUND: return CompoundToJson(type, bytes, references);
     case H5T_VLEN: return SequenceToJson(type, element, references);
     case H5T_REFERENCE: return ReferenceToJson(type, element, references);
@@ -223,11 +224,13 @@ Status ElementFromJson(const Json& json, hid_t type, void* element,
                        const ReferenceResolver& references) {
   auto* bytes = static_cast<std::byte*>(element);
   switch (TypeClass(type)) {
-    case H5T_INTEGER: case H5T_BITFIELD: return IntegerElementFromJson(json, type, element);
+    case H5T_INTEGER:
+    case H5T_BITFIELD: return IntegerElementFromJson(json, type, element);
     case H5T_FLOAT: return FloatElementFromJson(json, type, element);
     case H5T_STRING: return StringElementFromJson(json, type, element);
     case H5T_ENUM: return EnumElementFromJson(json, type, element);
-    case H5T_OPAQUE: case H5T_TIME: return BytesElementFromJson(json, element, H5Tget_size(type));
+    case H5T_OPAQUE:
+    case H5T_TIME: return BytesElementFromJson(json, element, H5Tget_size(type));
     case H5T_COMPOUND: return CompoundFromJson(json, type, bytes, references);
     case H5T_VLEN: return SequenceFromJson(json, type, element, references);
     case H5T_REFERENCE: return ReferenceFromJson(json, type, element, references);

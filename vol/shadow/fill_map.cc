@@ -18,8 +18,7 @@ using Form = ElementMap::Form;
 // One value in memory form, with its variable-length parts.
 class MemoryValue {
  public:
-  explicit MemoryValue(Handle type)
-      : type_(std::move(type)), bytes_(H5Tget_size(type_.get())) {}
+  explicit MemoryValue(Handle type) : type_(std::move(type)), bytes_(H5Tget_size(type_.get())) {}
   ~MemoryValue() {
     const Handle space(H5Screate(H5S_SCALAR));
     H5Treclaim(type_.get(), space.get(), H5P_DEFAULT, bytes_.data());
@@ -43,10 +42,9 @@ class MemoryValue {
 
 // A fill value holds no reference: there is no object it could mean in every store.
 const ReferenceResolver& NoReferences() {
-  static const ReferenceResolver* const resolver = new ReferenceResolver{
-      [](const void*) { return std::string(); }, [](const std::string& path, void*) {
-        return path.empty();
-      }};
+  static const ReferenceResolver* const resolver =
+      new ReferenceResolver{[](const void*) { return std::string(); },
+                            [](const std::string& path, void*) { return path.empty(); }};
   return *resolver;
 }
 
@@ -108,7 +106,7 @@ Result<std::vector<std::byte>> TextFill(hid_t dcpl, hid_t type, const ElementMap
     return UnsupportedError("a fill value that is a reference has no form in Zarr");
   }
   H5ZARR_ASSIGN_OR_RETURN(const Json json, ElementToJson(type, value.data(), NoReferences()));
-  return BytesOf(json.dump());
+  return BytesOf(zarr::DumpJson(json, -1));
 }
 
 Result<std::vector<std::byte>> UserFill(hid_t dcpl, hid_t type, const ElementMap& map) {
@@ -116,7 +114,8 @@ Result<std::vector<std::byte>> UserFill(hid_t dcpl, hid_t type, const ElementMap
     case Form::kPlain: return PlainFill(dcpl, map);
     case Form::kVlenString: return StringFill(dcpl);
     case Form::kVlenSequence: return SequenceFill(dcpl, map);
-    case Form::kObjectReference: case Form::kJsonElement: return TextFill(dcpl, type, map);
+    case Form::kObjectReference:
+    case Form::kJsonElement: return TextFill(dcpl, type, map);
     case Form::kUtf32: break;  // nothing HDF5 creates becomes UTF-32
   }
   return InternalError("fill value of a form that is not written");
@@ -184,8 +183,8 @@ Status SetUserFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcp
 
 }  // namespace
 
-Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map,
-                                     int zarr_format, Json* hdf5) {
+Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format,
+                                     Json* hdf5) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
   H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
   if (H5Pfill_value_defined(dcpl, &defined) < 0 || H5Pget_fill_time(dcpl, &time) < 0) {

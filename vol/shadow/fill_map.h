@@ -1,5 +1,5 @@
-// fill_map: fill value and fill time of a property list ↔ a Zarr fill value and `_hdf5`. Internal to
-// shadow/.
+// fill_map: fill value and fill time of a property list ↔ a Zarr fill value and `_hdf5`. Internal
+// to shadow/.
 #ifndef H5ZARR_SHADOW_FILL_MAP_H_
 #define H5ZARR_SHADOW_FILL_MAP_H_
 
@@ -14,8 +14,8 @@ namespace h5zarr::shadow {
 // The fill value of `dcpl` as stored; what Zarr cannot say of it is added to `hdf5` (fill:
 // "default" or "undefined"; fill_time). kUnsupported for a fill that Zarr has no value for: array
 // elements that differ, references.
-Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map,
-                                     int zarr_format, Json* hdf5);
+Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format,
+                                     Json* hdf5);
 
 // Gives `dcpl` the fill value and fill time that `fill` and `hdf5` (may be null) say.
 Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5, hid_t dcpl);

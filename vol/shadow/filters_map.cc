@@ -55,16 +55,18 @@ class ChainBuilder {
   const DType& dtype() const { return *target_.dtype; }
   int format() const { return target_.zarr_format; }
   bool TakeShuffle() { return std::exchange(shuffled_, false) && !dtype().is_vlen(); }
-  void AddBlosc(BloscOptions options) {
-    chain_.push_back(BloscSpec(options, dtype(), format()));
-  }
+  void AddBlosc(BloscOptions options) { chain_.push_back(BloscSpec(options, dtype(), format())); }
   void AddZstd(int64_t level) {
-    if (TakeShuffle()) AddBlosc({"zstd", BloscLevelOfZstd(level), BloscShuffle::kByte});
-    else chain_.push_back(ZstdSpec(level, format()));
+    if (TakeShuffle())
+      AddBlosc({"zstd", BloscLevelOfZstd(level), BloscShuffle::kByte});
+    else
+      chain_.push_back(ZstdSpec(level, format()));
   }
   void AddDeflate(int64_t level) {
-    if (TakeShuffle()) AddBlosc({"zlib", level, BloscShuffle::kByte});
-    else chain_.push_back(DeflateSpec(level, format()));
+    if (TakeShuffle())
+      AddBlosc({"zlib", level, BloscShuffle::kByte});
+    else
+      chain_.push_back(DeflateSpec(level, format()));
   }
   void AddUserBlosc(const std::vector<unsigned>& words);
   void AddBitshuffle(const std::vector<unsigned>& words);
@@ -103,7 +105,8 @@ void ChainBuilder::AddUserBlosc(const std::vector<unsigned>& words) {
   if (options.cname == "snappy") options.cname = "lz4";  // few builds of blosc still have snappy
   options.clevel = std::min(WordOr(words, 4, 5), 9u);
   options.shuffle = static_cast<BloscShuffle>(std::min(WordOr(words, 5, 1), 2u));
-  if (TakeShuffle() && options.shuffle == BloscShuffle::kNone) options.shuffle = BloscShuffle::kByte;
+  if (TakeShuffle() && options.shuffle == BloscShuffle::kNone)
+    options.shuffle = BloscShuffle::kByte;
   AddBlosc(std::move(options));
 }
 
@@ -191,7 +194,8 @@ std::optional<Filter> FilterForCodec(const CodecSpec& codec, std::size_t rank) {
                           {static_cast<unsigned>(level < 0 ? 6 : std::min<int64_t>(level, 9))});
   }
   if (name == "zstd") {
-    const int64_t level = std::clamp<int64_t>(LevelOf(codec, "level", kDefaultZstdLevel), -131072, 22);
+    const int64_t level =
+        std::clamp<int64_t>(LevelOf(codec, "level", kDefaultZstdLevel), -131072, 22);
     return OptionalFilter(kZstd, {static_cast<unsigned>(level)});
   }
   if (name == "shuffle") return OptionalFilter(H5Z_FILTER_SHUFFLE, {});
@@ -220,22 +224,26 @@ Filter Normalized(const Filter& filter) {
   Filter normal = filter;
   normal.flags &= H5Z_FLAG_OPTIONAL;
   switch (filter.id) {
-    case H5Z_FILTER_SHUFFLE: case H5Z_FILTER_FLETCHER32:
-      normal.cd_values.clear();
-      break;
-    case H5Z_FILTER_DEFLATE: case kZstd:
+    case H5Z_FILTER_SHUFFLE:
+    case H5Z_FILTER_FLETCHER32: normal.cd_values.clear(); break;
+    case H5Z_FILTER_DEFLATE:
+    case kZstd:
       if (normal.cd_values.size() > 1) normal.cd_values.resize(1);
       break;
     case kBlosc:
-      normal.cd_values = {0, 0, 0, 0, WordOr(filter.cd_values, 4, 5),
-                          WordOr(filter.cd_values, 5, 1), WordOr(filter.cd_values, 6, 0)};
+      normal.cd_values = {0,
+                          0,
+                          0,
+                          0,
+                          WordOr(filter.cd_values, 4, 5),
+                          WordOr(filter.cd_values, 5, 1),
+                          WordOr(filter.cd_values, 6, 0)};
       break;
     case kShard:
       normal.flags = 0;  // optional or not, the array is sharded
       normal.cd_values = UserWords(filter.cd_values);
       break;
-    default:
-      break;
+    default: break;
   }
   return normal;
 }
@@ -250,9 +258,9 @@ Result<std::vector<Filter>> FiltersOfDcpl(hid_t dcpl) {
     Filter filter;
     filter.cd_values.resize(kMaxCdValues);
     std::size_t cd_count = kMaxCdValues;
-    filter.id = static_cast<int>(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &filter.flags,
-                                                &cd_count, filter.cd_values.data(), 0, nullptr,
-                                                nullptr));
+    filter.id =
+        static_cast<int>(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &filter.flags, &cd_count,
+                                        filter.cd_values.data(), 0, nullptr, nullptr));
     if (filter.id < 0) return Hdf5Failure("a filter of a property list");
     if (cd_count > kMaxCdValues) {
       return UnsupportedError("filter " + std::to_string(filter.id) + " with " +
@@ -313,8 +321,8 @@ Status RelaxFilters(hid_t dcpl, std::span<const Filter> filters) {
         H5Zfilter_avail(filter.id) > 0) {
       continue;
     }
-    if (H5Pmodify_filter(dcpl, filter.id, filter.flags | H5Z_FLAG_OPTIONAL,
-                         filter.cd_values.size(), filter.cd_values.data()) < 0) {
+    if (H5Pmodify_filter(dcpl, filter.id, filter.flags | H5Z_FLAG_OPTIONAL, filter.cd_values.size(),
+                         filter.cd_values.data()) < 0) {
       return Hdf5Failure("filter " + std::to_string(filter.id));
     }
   }
@@ -345,8 +353,8 @@ Result<std::vector<Filter>> FiltersFromJson(const Json& json) {
     const std::optional<uint64_t> id = UnsignedMember(item, "id");
     if (!id || *id == 0 || *id > H5Z_FILTER_MAX) return bad("filter identifiers");
     Filter filter{static_cast<int>(*id), H5Z_FLAG_OPTIONAL, {}};
-    filter.flags = static_cast<unsigned>(UnsignedMember(item, "flags").value_or(0)) &
-                   H5Z_FLAG_OPTIONAL;
+    filter.flags =
+        static_cast<unsigned>(UnsignedMember(item, "flags").value_or(0)) & H5Z_FLAG_OPTIONAL;
     const Json* words = zarr::FindMember(item, "cd_values");
     if (words != nullptr && (!words->is_array() || words->size() > kMaxCdValues)) {
       return bad("at most 256 cd_values");

@@ -25,14 +25,11 @@ constexpr FloatLayout kFloatLayouts[] = {
     {"float8_e3m4", 1, 3, 4, 3},
 };
 
-H5T_order_t ToOrder(Endian endian) {
-  return endian == Endian::kBig ? H5T_ORDER_BE : H5T_ORDER_LE;
-}
+H5T_order_t ToOrder(Endian endian) { return endian == Endian::kBig ? H5T_ORDER_BE : H5T_ORDER_LE; }
 
 Handle Resized(hid_t base, uint64_t size_bytes, Endian endian) {
   Handle type(H5Tcopy(base));
-  if (H5Tset_size(type.get(), size_bytes) < 0 ||
-      H5Tset_precision(type.get(), size_bytes * 8) < 0 ||
+  if (H5Tset_size(type.get(), size_bytes) < 0 || H5Tset_precision(type.get(), size_bytes * 8) < 0 ||
       H5Tset_order(type.get(), ToOrder(endian)) < 0) {
     return Handle();
   }
@@ -151,12 +148,9 @@ bool IsObjectReference(hid_t type) {
 bool HoldsVlenOrReference(hid_t type) {
   switch (TypeClass(type)) {
     case H5T_VLEN:
-    case H5T_REFERENCE:
-      return true;
-    case H5T_STRING:
-      return H5Tis_variable_str(type) > 0;
-    case H5T_ARRAY:
-      return HoldsVlenOrReference(Handle(H5Tget_super(type)).get());
+    case H5T_REFERENCE: return true;
+    case H5T_STRING: return H5Tis_variable_str(type) > 0;
+    case H5T_ARRAY: return HoldsVlenOrReference(Handle(H5Tget_super(type)).get());
     case H5T_COMPOUND: {
       const int members = H5Tget_nmembers(type);
       for (int i = 0; i < members; ++i) {
@@ -165,8 +159,7 @@ bool HoldsVlenOrReference(hid_t type) {
       }
       return false;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -200,8 +193,7 @@ std::string DescribeType(hid_t type) {
     case H5T_STRING: return IsVlenString(type) ? "variable-length string" : bytes + "string";
     case H5T_BITFIELD: return bytes + "bitfield";
     case H5T_OPAQUE: return bytes + "opaque '" + OpaqueTag(type) + "'";
-    case H5T_COMPOUND:
-      return "compound of " + std::to_string(H5Tget_nmembers(type)) + " members";
+    case H5T_COMPOUND: return "compound of " + std::to_string(H5Tget_nmembers(type)) + " members";
     case H5T_REFERENCE: {
       if (IsObjectReference(type)) return "object reference";
       if (H5Tequal(type, H5T_STD_REF_DSETREG) > 0) return "dataset region reference";

@@ -24,12 +24,12 @@ bool IsValidUtf8(std::string_view text);
 Json TextToJson(std::string_view text);
 std::optional<std::string> TextFromJson(const Json& json);
 
-// NUL-padded UTF-32 text as NUL-padded UTF-8 of the same size, which is always enough, in place. What
-// is no code point becomes U+FFFD. REQUIRES: the size is a multiple of 4.
+// NUL-padded UTF-32 text as NUL-padded UTF-8 of the same size, which is always enough, in place.
+// What is no code point becomes U+FFFD. REQUIRES: the size is a multiple of 4.
 void Utf32ToUtf8(MutableByteSpan text, Endian endian);
 
-// `json`, or member `name` of `object`, as an unsigned number or a string; nothing where it is absent
-// or of another kind.
+// `json`, or member `name` of `object`, as an unsigned number or a string; nothing where it is
+// absent or of another kind.
 std::optional<uint64_t> AsUnsigned(const Json& json);
 std::optional<uint64_t> UnsignedMember(const Json& object, std::string_view name);
 std::optional<std::string> StringMember(const Json& object, std::string_view name);

@@ -67,7 +67,8 @@ std::optional<uint64_t> ParseHexBits(std::string_view text, std::size_t size_byt
 uint64_t PlainNan(hid_t type) {
   std::size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
   if (H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) <
-          0 || mantissa_bits == 0) {
+          0 ||
+      mantissa_bits == 0) {
     return 0;
   }
   return (((uint64_t{1} << exponent_bits) - 1) << exponent_at) |
@@ -165,7 +166,7 @@ Result<Json> FloatElementToJson(hid_t type, const void* element) {
     return bits == PlainNan(type) ? Json("NaN") : HexBits(bits, size_bytes);
   }
   if (std::isinf(value)) return Json(value > 0 ? "Infinity" : "-Infinity");
-  return Json(size_bytes == 8 ? value : ShortestDouble(static_cast<float>(value)));
+  return Json(size_bytes == 4 ? ShortestDouble(static_cast<float>(value)) : value);
 }
 
 Status FloatElementFromJson(const Json& json, hid_t type, void* element) {
@@ -184,6 +185,11 @@ Status FloatElementFromJson(const Json& json, hid_t type, void* element) {
   if (!value) return BadElement(json, type);
   if (std::isnan(*value) && PlainNan(type) != 0) {
     WriteBits(type, PlainNan(type), element);
+    return OkStatus();
+  }
+  // Not by HDF5, which makes infinity of FLT_MAX's shortest decimals.
+  if (size_bytes == 4) {
+    WriteBits(type, std::bit_cast<uint32_t>(static_cast<float>(*value)), element);
     return OkStatus();
   }
   if (!Convert(HostDouble().get(), &*value, type, element)) {

@@ -15,7 +15,8 @@ namespace h5zarr::shadow {
 
 using zarr::Json;
 
-// A number that Zarr has no type for is base64 of its bytes. Floats are as short as their width allows.
+// A number that Zarr has no type for is base64 of its bytes. Floats are as short as their width
+// allows.
 Result<Json> IntegerElementToJson(hid_t type, const void* element);
 Result<Json> FloatElementToJson(hid_t type, const void* element);
 // kCorrupt where `json` is no number that `type` can hold.

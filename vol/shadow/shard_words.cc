@@ -38,8 +38,9 @@ Result<CodecSpec> CodecFromWord(std::size_t index, unsigned word, const DType& d
       const int64_t compressor = (parameter >> 4) & 0xf;
       const int64_t shuffle = parameter >> 8;
       if (parameter < 0 || level > 9 || compressor > 4 || shuffle > 2) break;
-      return BloscSpec({std::string(kBloscNames[compressor]), level,
-                        static_cast<BloscShuffle>(shuffle)}, dtype, 3);
+      return BloscSpec(
+          {std::string(kBloscNames[compressor]), level, static_cast<BloscShuffle>(shuffle)}, dtype,
+          3);
     }
     default: break;
   }
@@ -119,8 +120,7 @@ Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType&
     return InvalidArgumentError(Bad(0, user[0], "version 1 and no unknown bit"));
   }
   if (user[1] != chunk_shape.size()) {
-    return InvalidArgumentError(
-        Bad(1, user[1], "the rank, " + std::to_string(chunk_shape.size())));
+    return InvalidArgumentError(Bad(1, user[1], "the rank, " + std::to_string(chunk_shape.size())));
   }
   const std::size_t codecs_at = 2 + chunk_shape.size();
   if (user.size() < codecs_at || user.size() > codecs_at + kMaxInnerCodecs) {
@@ -145,8 +145,7 @@ Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType&
   return sharding;
 }
 
-std::optional<std::vector<unsigned>> WordsFromSharding(const Sharding& sharding,
-                                                       std::size_t rank) {
+std::optional<std::vector<unsigned>> WordsFromSharding(const Sharding& sharding, std::size_t rank) {
   if (!sharding.plain_index || rank == 0 || sharding.inner_shape.size() < rank ||
       sharding.inner_codecs.size() > kMaxInnerCodecs) {
     return std::nullopt;

@@ -1,5 +1,5 @@
-// shard_words: the cd_values of filter 480 (filters.h) ↔ the codec `sharding_indexed`. Pure values; no
-// HDF5 calls. Internal to shadow/.
+// shard_words: the cd_values of filter 480 (filters.h) ↔ the codec `sharding_indexed`. Pure values;
+// no HDF5 calls. Internal to shadow/.
 #ifndef H5ZARR_SHADOW_SHARD_WORDS_H_
 #define H5ZARR_SHADOW_SHARD_WORDS_H_
 

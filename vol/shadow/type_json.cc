@@ -18,9 +18,7 @@ Json ClassObject(std::string_view name) {
   return json;
 }
 
-std::string_view OrderName(hid_t type) {
-  return TypeOrder(type) == Endian::kBig ? "BE" : "LE";
-}
+std::string_view OrderName(hid_t type) { return TypeOrder(type) == Endian::kBig ? "BE" : "LE"; }
 
 // No padding bits that are set, so that a size and a precision say it all.
 bool HasPlainPadding(hid_t type) {
@@ -85,8 +83,10 @@ Json StringToJson(hid_t type) {
     case H5T_STR_SPACEPAD: json["strPad"] = "H5T_STR_SPACEPAD"; break;
     default: json["strPad"] = "H5T_STR_NULLTERM"; break;
   }
-  if (H5Tis_variable_str(type) > 0) json["length"] = "H5T_VARIABLE";
-  else json["length"] = H5Tget_size(type);
+  if (H5Tis_variable_str(type) > 0)
+    json["length"] = "H5T_VARIABLE";
+  else
+    json["length"] = H5Tget_size(type);
   return json;
 }
 
@@ -115,7 +115,8 @@ Result<Json> EnumToJson(hid_t type) {
     const std::string name = MemberName(type, static_cast<unsigned>(i));
     names_valid = names_valid && IsValidUtf8(name);
     pairs.push_back(Json::array({TextToJson(name), number}));
-    if (names_valid) zarr::AppendMember(&mapping, name, number);
+    // Not operator[], which looks for the name among all before: they are distinct.
+    if (names_valid) mapping.get_ref<Json::object_t&>().emplace_back(name, number);
   }
   json["mapping"] = names_valid ? std::move(mapping) : std::move(pairs);
   return json;
@@ -254,13 +255,18 @@ Result<Handle> ParseOddInteger(const Json& json, int depth) {
 Result<Handle> ParseString(const Json& json) {
   const std::string pad_name = StringMember(json, "strPad").value_or("H5T_STR_NULLTERM");
   H5T_str_t pad = H5T_STR_NULLTERM;
-  if (pad_name == "H5T_STR_NULLPAD") pad = H5T_STR_NULLPAD;
-  else if (pad_name == "H5T_STR_SPACEPAD") pad = H5T_STR_SPACEPAD;
-  else if (pad_name != "H5T_STR_NULLTERM") return BadType(json, "a known 'strPad'");
+  if (pad_name == "H5T_STR_NULLPAD")
+    pad = H5T_STR_NULLPAD;
+  else if (pad_name == "H5T_STR_SPACEPAD")
+    pad = H5T_STR_SPACEPAD;
+  else if (pad_name != "H5T_STR_NULLTERM")
+    return BadType(json, "a known 'strPad'");
   const std::string cset_name = StringMember(json, "charSet").value_or("H5T_CSET_ASCII");
   H5T_cset_t cset = H5T_CSET_ASCII;
-  if (cset_name == "H5T_CSET_UTF8") cset = H5T_CSET_UTF8;
-  else if (cset_name != "H5T_CSET_ASCII") return BadType(json, "a known 'charSet'");
+  if (cset_name == "H5T_CSET_UTF8")
+    cset = H5T_CSET_UTF8;
+  else if (cset_name != "H5T_CSET_ASCII")
+    return BadType(json, "a known 'charSet'");
   if (StringMember(json, "length") == "H5T_VARIABLE") return Made(MakeVlenString(pad, cset), json);
   const std::optional<uint64_t> length = UnsignedMember(json, "length");
   if (!length || *length == 0 || *length > UINT32_MAX) return BadType(json, "a 'length'");
@@ -304,8 +310,7 @@ Result<Handle> ParseEnum(const Json& json, int depth) {
   }
   for (const Json& pair : *mapping) {
     if (!pair.is_array() || pair.size() != 2) return BadType(json, "pairs in 'mapping'");
-    H5ZARR_RETURN_IF_ERROR(
-        InsertEnumMember(type.get(), base.get(), is_signed, pair[0], pair[1]));
+    H5ZARR_RETURN_IF_ERROR(InsertEnumMember(type.get(), base.get(), is_signed, pair[0], pair[1]));
   }
   return Made(std::move(type), json);
 }
@@ -333,8 +338,7 @@ Result<Handle> ParseCompound(const Json& json, int depth) {
     item.name = *TextFromJson(*name);
     H5ZARR_ASSIGN_OR_RETURN(item.type, ParseType(*member, depth + 1));
     item.offset_bytes = UnsignedMember(field, "offset").value_or(end_bytes);
-    const std::optional<uint64_t> end =
-        CheckedAdd(item.offset_bytes, H5Tget_size(item.type.get()));
+    const std::optional<uint64_t> end = CheckedAdd(item.offset_bytes, H5Tget_size(item.type.get()));
     if (!end || *end > UINT32_MAX) return BadType(field, "an 'offset' below 4 GiB");
     end_bytes = std::max(end_bytes, *end);
     parsed.push_back(std::move(item));

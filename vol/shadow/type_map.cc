@@ -61,9 +61,12 @@ std::optional<DType> DatetimeOfTag(hid_t type) {
     if (text[0] == '>') dtype.endian = Endian::kBig;
     text.remove_prefix(1);
   }
-  if (text.starts_with("M8")) dtype.kind = Kind::kDatetime;
-  else if (text.starts_with("m8")) dtype.kind = Kind::kTimedelta;
-  else return std::nullopt;
+  if (text.starts_with("M8"))
+    dtype.kind = Kind::kDatetime;
+  else if (text.starts_with("m8"))
+    dtype.kind = Kind::kTimedelta;
+  else
+    return std::nullopt;
   text.remove_prefix(2);
   if (text.empty()) return dtype;
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -155,8 +158,7 @@ Result<FixedMap> MapFixed(hid_t type, int zarr_format, bool in_struct) {
   const Endian endian = in_struct ? Endian::kLittle : own_endian;
   const bool order_kept = endian == own_endian;
   switch (TypeClass(type)) {
-    case H5T_INTEGER:
-      return MapInteger(type, endian);
+    case H5T_INTEGER: return MapInteger(type, endian);
     case H5T_BITFIELD:
       if (!HasIntegerSize(type)) return AsBytesOf(type);
       return FixedMap{DType::Uint(H5Tget_size(type), endian), {}};
@@ -194,16 +196,14 @@ Result<FixedMap> MapFixed(hid_t type, int zarr_format, bool in_struct) {
       Handle base(H5Tget_super(type));
       return MapInteger(base.get(), in_struct ? Endian::kLittle : TypeOrder(base.get()));
     }
-    case H5T_ARRAY:
-      return MapArray(type, zarr_format, in_struct);
+    case H5T_ARRAY: return MapArray(type, zarr_format, in_struct);
     case H5T_COMPOUND: {
       const Handle part = ComplexPart(type);
       if (!part.valid()) return MapCompound(type, zarr_format);
       const Endian part_endian = in_struct ? Endian::kLittle : TypeOrder(part.get());
       return FixedMap{DType::Complex(H5Tget_size(type), part_endian), {}};
     }
-    default:
-      break;
+    default: break;
   }
   return UnsupportedError("HDF5 " + DescribeType(type) + " has no form in Zarr");
 }
@@ -264,13 +264,11 @@ Result<Handle> StoredForm(hid_t type, Endian endian) {
       Handle base(H5Tget_super(type));
       H5ZARR_ASSIGN_OR_RETURN(const Handle stored_base, StoredForm(base.get(), endian));
       const std::vector<hsize_t> dims = ArrayDims(type);
-      return Handle(H5Tarray_create2(stored_base.get(), static_cast<unsigned>(dims.size()),
-                                     dims.data()));
+      return Handle(
+          H5Tarray_create2(stored_base.get(), static_cast<unsigned>(dims.size()), dims.data()));
     }
-    case H5T_COMPOUND:
-      return StoredCompound(type, endian);
-    default:
-      break;
+    case H5T_COMPOUND: return StoredCompound(type, endian);
+    default: break;
   }
   return Handle(H5Tcopy(type));
 }
@@ -291,8 +289,8 @@ Result<Handle> DefaultCompound(const DType& dtype) {
     H5ZARR_ASSIGN_OR_RETURN(Handle member, DefaultType(field.dtype));
     if (!field.shape.empty()) {
       const std::vector<hsize_t> dims(field.shape.begin(), field.shape.end());
-      member = Handle(H5Tarray_create2(member.get(), static_cast<unsigned>(dims.size()),
-                                       dims.data()));
+      member =
+          Handle(H5Tarray_create2(member.get(), static_cast<unsigned>(dims.size()), dims.data()));
     }
     if (!member.valid() ||
         H5Tinsert(type.get(), field.name.c_str(), field.offset_bytes, member.get()) < 0) {
@@ -309,7 +307,8 @@ Result<Handle> DefaultType(const DType& dtype) {
     case Kind::kBool: type = MakeBoolType(); break;
     case Kind::kInt: type = MakeInteger(dtype.item_bytes, true, dtype.endian); break;
     case Kind::kUint: type = MakeInteger(dtype.item_bytes, false, dtype.endian); break;
-    case Kind::kDatetime: case Kind::kTimedelta: type = MakeInteger(8, true, dtype.endian); break;
+    case Kind::kDatetime:
+    case Kind::kTimedelta: type = MakeInteger(8, true, dtype.endian); break;
     case Kind::kFloat: type = MakeFloat(dtype.item_bytes, dtype.format, dtype.endian); break;
     case Kind::kComplex: {
       const Handle part = MakeFloat(dtype.item_bytes / 2, dtype.format, dtype.endian);
@@ -332,8 +331,9 @@ Result<Handle> DefaultType(const DType& dtype) {
     case Kind::kVlenBytes: type = Handle(H5Tvlen_create(H5T_STD_U8LE)); break;
   }
   if (type.valid()) return type;
-  const std::string name = dtype.format.empty() ? "data type of kind " +
-                               std::to_string(static_cast<int>(dtype.kind)) : dtype.format;
+  const std::string name = dtype.format.empty()
+                               ? "data type of kind " + std::to_string(static_cast<int>(dtype.kind))
+                               : dtype.format;
   return UnsupportedError("HDF5 has no type for Zarr's " + name + " of " +
                           std::to_string(dtype.item_bytes) + " bytes");
 }
@@ -347,7 +347,8 @@ Form DefaultForm(const DType& dtype) {
 bool HoldsOtherReference(hid_t type) {
   switch (TypeClass(type)) {
     case H5T_REFERENCE: return !IsObjectReference(type);
-    case H5T_VLEN: case H5T_ARRAY: return HoldsOtherReference(Handle(H5Tget_super(type)).get());
+    case H5T_VLEN:
+    case H5T_ARRAY: return HoldsOtherReference(Handle(H5Tget_super(type)).get());
     case H5T_COMPOUND: {
       for (int i = 0; i < H5Tget_nmembers(type); ++i) {
         Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)));

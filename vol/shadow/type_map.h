@@ -24,19 +24,19 @@ using zarr::Json;
 // How the elements of an HDF5 dataset lie in a Zarr array.
 struct ElementMap {
   enum class Form : uint8_t {
-    kPlain,           // the bytes of `stored_type`, which HDF5 converts to what the program wants
-    kUtf32,           // UTF-32 in Zarr, as a whole or in members; HDF5 shows UTF-8 of the same size
-                      // (padded with NUL): see Utf32Parts
-    kVlenString,      // VlenRef ↔ char*
-    kVlenSequence,    // VlenRef of packed items ↔ hvl_t of `item` elements
-    kObjectReference, // VlenRef of a path ↔ object reference (dataset of references)
-    kJsonElement,     // VlenRef of one JSON text ↔ an element that holds vlen or reference members
+    kPlain,         // the bytes of `stored_type`, which HDF5 converts to what the program wants
+    kUtf32,         // UTF-32 in Zarr, as a whole or in members; HDF5 shows UTF-8 of the same size
+                    // (padded with NUL): see Utf32Parts
+    kVlenString,    // VlenRef ↔ char*
+    kVlenSequence,  // VlenRef of packed items ↔ hvl_t of `item` elements
+    kObjectReference,  // VlenRef of a path ↔ object reference (dataset of references)
+    kJsonElement,  // VlenRef of one JSON text ↔ an element that holds vlen or reference members
   };
   Form form = Form::kPlain;
-  DType dtype;                        // of the Zarr array
-  std::vector<uint64_t> elem_dims;    // trailing Zarr dimensions that make up one HDF5 element
-                                      // (array datatypes, types stored as bytes); usually none
-  Json hdf5_type;                     // what goes to `_hdf5.type`; null when dtype says it all
+  DType dtype;                      // of the Zarr array
+  std::vector<uint64_t> elem_dims;  // trailing Zarr dimensions that make up one HDF5 element
+                                    // (array datatypes, types stored as bytes); usually none
+  Json hdf5_type;                   // what goes to `_hdf5.type`; null when dtype says it all
   // Bytes of one HDF5 element as stored: dtype.item_bytes * prod(elem_dims).
   uint64_t stored_bytes() const;
 };
@@ -44,9 +44,9 @@ struct ElementMap {
 // For a dataset that is being created. kUnsupported, naming the type, for what has no form here.
 Result<ElementMap> MapToZarr(hid_t type, int zarr_format);
 
-// For an array that is being opened: the map, given its Zarr type, its `_hdf5.type` (null where there
-// is none) and the rank of trailing dimensions is implied by hdf5_type. A `_hdf5.type` that contradicts
-// the dtype is kCorrupt. kUnsupported names types HDF5 cannot show.
+// For an array that is being opened: the map, given its Zarr type, its `_hdf5.type` (null where
+// there is none) and the rank of trailing dimensions is implied by hdf5_type. A `_hdf5.type` that
+// contradicts the dtype is kCorrupt. kUnsupported names types HDF5 cannot show.
 Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& shape,
                                const Json& hdf5_type);
 

@@ -1,6 +1,5 @@
-// The names under which unfinished writes and half-removed folders lie: never shown by a listing.
-//
-// Within store/ only.
+// The names under which unfinished writes, half-removed folders and objects without a place (shadow/'s
+// unlinked ones) lie: never shown by a listing.
 #ifndef H5ZARR_STORE_TEMP_NAME_H_
 #define H5ZARR_STORE_TEMP_NAME_H_
 

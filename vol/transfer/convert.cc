@@ -56,8 +56,7 @@ hid_t PredefinedType(DType::Kind kind, uint64_t item_bytes, Endian endian) {
       if (item_bytes == 4) return little ? H5T_IEEE_F32LE : H5T_IEEE_F32BE;
       if (item_bytes == 8) return little ? H5T_IEEE_F64LE : H5T_IEEE_F64BE;
       return H5I_INVALID_HID;
-    default:
-      return H5I_INVALID_HID;
+    default: return H5I_INVALID_HID;
   }
 }
 
@@ -78,8 +77,8 @@ void SwapBytes(std::byte* bytes, uint64_t words, uint64_t word_bytes) {
   if (word_bytes == 8) SwapWords<uint64_t>(bytes, words);
 }
 
-// True when every member of compound `to` is in compound `from`, so that a conversion leaves nothing
-// of the background.
+// True when every member of compound `to` is in compound `from`, so that a conversion leaves
+// nothing of the background.
 bool CoversMembers(hid_t from, hid_t to) {
   if (H5Tget_class(to) != H5T_COMPOUND || H5Tget_class(from) != H5T_COMPOUND) {
     return !HoldsCompound(to) || H5Tequal(from, to) > 0;
@@ -133,23 +132,19 @@ Status Conversion::Init(Direction direction) {
     H5ZARR_ASSIGN_OR_RETURN(allocator_, VlenAllocator::FromTransferList(dxpl_));
   }
   switch (element_->form) {
-    case Form::kPlain:
-      return InitNumber() ? OkStatus() : InitPlain(direction);
+    case Form::kPlain: return InitNumber() ? OkStatus() : InitPlain(direction);
     case Form::kUtf32:
       kind_ = Kind::kUtf32;
       utf32_parts_ = shadow::Utf32Parts(element_->dtype);
       return InitPlain(direction);
     case Form::kVlenString:
-      // HDF5 has a conversion between character sets only sometimes (its cache of paths forgets them);
-      // bytes are the same in both.
+      // HDF5 has a conversion between character sets only sometimes (its cache of paths forgets
+      // them); bytes are the same in both.
       kind_ = Kind::kVlenString;
       return H5Tis_variable_str(mem_type_) > 0 ? OkStatus() : NoConversion();
-    case Form::kVlenSequence:
-      return InitSequence(direction);
-    case Form::kObjectReference:
-      return InitReference();
-    case Form::kJsonElement:
-      return InitJson(direction);
+    case Form::kVlenSequence: return InitSequence(direction);
+    case Form::kObjectReference: return InitReference();
+    case Form::kJsonElement: return InitJson(direction);
   }
   return InternalError("unknown form of element");
 }
@@ -264,28 +259,20 @@ Status Conversion::RewriteTexts(std::byte* stored, uint64_t elems, bool to_utf8)
 
 Status Conversion::ToMemory(std::byte* work, uint64_t elems, std::byte* background) {
   switch (kind_) {
-    case Kind::kNoop:
-      return OkStatus();
-    case Kind::kSwap:
-      SwapBytes(work, elems, stored_bytes_);
-      return OkStatus();
+    case Kind::kNoop: return OkStatus();
+    case Kind::kSwap: SwapBytes(work, elems, stored_bytes_); return OkStatus();
     case Kind::kUtf32:
       H5ZARR_RETURN_IF_ERROR(RewriteTexts(work, elems, true));
       if (types_equal_) return OkStatus();
       [[fallthrough]];
     case Kind::kType:
       return ConvertElements(stored_type_.get(), mem_type_, elems, work, background, dxpl_);
-    case Kind::kVlenString:
-      return StringsToMemory(work, elems, allocator_);
-    case Kind::kVlenSequence:
-      return SequencesToMemory(work, elems, items_, allocator_, dxpl_);
-    case Kind::kReference:
-      return ReferencesToMemory(work, elems, *references_);
-    case Kind::kJson:
-      break;
+    case Kind::kVlenString: return StringsToMemory(work, elems, allocator_);
+    case Kind::kVlenSequence: return SequencesToMemory(work, elems, items_, allocator_, dxpl_);
+    case Kind::kReference: return ReferencesToMemory(work, elems, *references_);
+    case Kind::kJson: break;
   }
-  H5ZARR_RETURN_IF_ERROR(
-      JsonToMemory(work, elems, stored_type_.get(), type_bytes_, *references_));
+  H5ZARR_RETURN_IF_ERROR(JsonToMemory(work, elems, stored_type_.get(), type_bytes_, *references_));
   if (types_equal_) return OkStatus();
   // The conversion makes copies of all variable-length parts and leaves those it read from to us.
   H5ZARR_ASSIGN_OR_RETURN(Buffer source, Buffer::CopyOf(ByteSpan(work, elems * type_bytes_)));
@@ -298,11 +285,8 @@ Status Conversion::ToMemory(std::byte* work, uint64_t elems, std::byte* backgrou
 Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* background,
                             VlenArena& arena) {
   switch (kind_) {
-    case Kind::kNoop:
-      return OkStatus();
-    case Kind::kSwap:
-      SwapBytes(work, elems, stored_bytes_);
-      return OkStatus();
+    case Kind::kNoop: return OkStatus();
+    case Kind::kSwap: SwapBytes(work, elems, stored_bytes_); return OkStatus();
     case Kind::kType:
       return ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_);
     case Kind::kUtf32:
@@ -312,14 +296,10 @@ Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* backgrou
             ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_));
       }
       return RewriteTexts(work, elems, false);
-    case Kind::kVlenString:
-      return StringsToStored(work, elems);
-    case Kind::kVlenSequence:
-      return SequencesToStored(work, elems, items_, dxpl_, arena);
-    case Kind::kReference:
-      return ReferencesToStored(work, elems, *references_, arena);
-    case Kind::kJson:
-      break;
+    case Kind::kVlenString: return StringsToStored(work, elems);
+    case Kind::kVlenSequence: return SequencesToStored(work, elems, items_, dxpl_, arena);
+    case Kind::kReference: return ReferencesToStored(work, elems, *references_, arena);
+    case Kind::kJson: break;
   }
   if (types_equal_) {
     return JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena);
@@ -328,8 +308,8 @@ Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* backgrou
   // there (CoversMembers), so nothing of the background is seen.
   H5ZARR_ASSIGN_OR_RETURN(Buffer zeros, Buffer::Allocate(elems * type_bytes_));
   std::memset(zeros.data(), 0, zeros.size_bytes());
-  H5ZARR_RETURN_IF_ERROR(ConvertElements(mem_type_, stored_type_.get(), elems, work,
-                                         zeros.data(), H5P_DEFAULT));
+  H5ZARR_RETURN_IF_ERROR(
+      ConvertElements(mem_type_, stored_type_.get(), elems, work, zeros.data(), H5P_DEFAULT));
   H5ZARR_ASSIGN_OR_RETURN(Buffer converted, Buffer::CopyOf(ByteSpan(work, elems * type_bytes_)));
   const Status status =
       JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena);

@@ -22,8 +22,8 @@ enum class Direction : uint8_t { kRead, kWrite };
 
 class Conversion {
  public:
-  // For elements of `element` in memory of type `mem_type`. kUnsupported, as HDF5 says it, where there
-  // is no conversion between the two. Everything passed must outlive the conversion.
+  // For elements of `element` in memory of type `mem_type`. kUnsupported, as HDF5 says it, where
+  // there is no conversion between the two. Everything passed must outlive the conversion.
   static Result<Conversion> Make(const shadow::ElementMap& element, hid_t mem_type,
                                  Direction direction, hid_t dxpl,
                                  const shadow::ReferenceResolver& references);
@@ -38,8 +38,8 @@ class Conversion {
   // members that one side lacks keep their values).
   bool needs_background() const { return needs_background_; }
 
-  // Converts `elems` packed elements in place. `background`: packed elements of memory (ToMemory) or
-  // stored (ToStored) form, or null when not needed; it is destroyed.
+  // Converts `elems` packed elements in place. `background`: packed elements of memory (ToMemory)
+  // or stored (ToStored) form, or null when not needed; it is destroyed.
   Status ToMemory(std::byte* work, uint64_t elems, std::byte* background);
   // The result may point into `arena` and into the program's memory.
   Status ToStored(std::byte* work, uint64_t elems, std::byte* background, VlenArena& arena);
@@ -47,9 +47,9 @@ class Conversion {
  private:
   enum class Kind : uint8_t {
     kNoop,
-    kSwap,          // byte order only
-    kType,          // H5Tconvert
-    kUtf32,         // UTF-8, then H5Tconvert where types differ
+    kSwap,   // byte order only
+    kType,   // H5Tconvert
+    kUtf32,  // UTF-8, then H5Tconvert where types differ
     kVlenString,
     kVlenSequence,
     kReference,
@@ -80,7 +80,7 @@ class Conversion {
   uint64_t stored_bytes_ = 0;
   uint64_t mem_bytes_ = 0;
   uint64_t work_bytes_ = 0;
-  Handle stored_type_;      // kType, kUtf32: of the stored bytes; kJson: the reported type
+  Handle stored_type_;       // kType, kUtf32: of the stored bytes; kJson: the reported type
   uint64_t type_bytes_ = 0;  // of stored_type_
   std::vector<shadow::Utf32Part> utf32_parts_;
   VlenAllocator allocator_;

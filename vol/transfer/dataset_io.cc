@@ -89,9 +89,9 @@ Result<SelectionPair> SelectionsOf(const DatasetTransfer& transfer) {
 // element is selected.
 Result<Prepared> Prepare(DatasetTransfer& transfer, Direction direction, hid_t dxpl,
                          const shadow::ReferenceResolver& references) {
-  H5ZARR_ASSIGN_OR_RETURN(Conversion conversion,
-                          Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl,
-                                           references));
+  H5ZARR_ASSIGN_OR_RETURN(
+      Conversion conversion,
+      Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl, references));
   H5ZARR_ASSIGN_OR_RETURN(SelectionPair pair, SelectionsOf(transfer));
   H5ZARR_ASSIGN_OR_RETURN(const ArrayLayout layout, LayoutOf(transfer));
   if (pair.elems() > 0) {
@@ -114,8 +114,7 @@ Status Select(Prepared& prepared) {
     prepared.in_batch = true;
     return OkStatus();
   }
-  H5ZARR_ASSIGN_OR_RETURN(RunStream stream,
-                          RunStream::Open(prepared.pair, prepared.layout.extent));
+  H5ZARR_ASSIGN_OR_RETURN(RunStream stream, RunStream::Open(prepared.pair, prepared.layout.extent));
   std::vector<ElementRun> runs;
   H5ZARR_RETURN_IF_ERROR(stream.Next(kMaxRuns, UINT64_MAX, runs));
   if (!stream.done()) return OkStatus();
@@ -137,8 +136,7 @@ Status Write(zarr::Array* array, const zarr::Selection& selection, const std::by
 // A transfer without conversion that has too many runs for one selection.
 Status TransferRuns(Prepared& prepared, Direction direction) {
   DatasetTransfer& transfer = *prepared.transfer;
-  H5ZARR_ASSIGN_OR_RETURN(RunStream stream,
-                          RunStream::Open(prepared.pair, prepared.layout.extent));
+  H5ZARR_ASSIGN_OR_RETURN(RunStream stream, RunStream::Open(prepared.pair, prepared.layout.extent));
   std::vector<ElementRun> runs;
   while (!stream.done()) {
     H5ZARR_RETURN_IF_ERROR(stream.Next(kMaxRuns, UINT64_MAX, runs));
@@ -180,8 +178,7 @@ Status ReadConverted(Prepared& prepared) {
   H5ZARR_ASSIGN_OR_RETURN(Buffer work, AllocateElems(slabs.max_elems(), conversion.work_bytes()));
   Buffer background;
   if (conversion.needs_background()) {
-    H5ZARR_ASSIGN_OR_RETURN(background,
-                            AllocateElems(slabs.max_elems(), conversion.mem_bytes()));
+    H5ZARR_ASSIGN_OR_RETURN(background, AllocateElems(slabs.max_elems(), conversion.mem_bytes()));
   }
   Slab slab;
   while (true) {
@@ -223,9 +220,8 @@ Status WriteConverted(Prepared& prepared) {
 }
 
 // Everything that can be refused is, before the first element moves.
-Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers,
-                                         Direction direction, hid_t dxpl,
-                                         const shadow::ReferenceResolver& references) {
+Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, Direction direction,
+                                         hid_t dxpl, const shadow::ReferenceResolver& references) {
   H5ZARR_RETURN_IF_ERROR(CheckTransferList(dxpl));
   std::vector<Prepared> all;
   all.reserve(transfers.size());
@@ -248,10 +244,11 @@ Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
   batch.reserve(all.size());
   for (Prepared& prepared : all) {
     if (!prepared.in_batch) continue;
-    batch.push_back({prepared.transfer->array, &prepared.selection,
-                     static_cast<std::byte*>(prepared.transfer->read_buffer) +
-                         prepared.mem_start_bytes(),
-                     {}});
+    batch.push_back(
+        {prepared.transfer->array,
+         &prepared.selection,
+         static_cast<std::byte*>(prepared.transfer->read_buffer) + prepared.mem_start_bytes(),
+         {}});
   }
   if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(batch));
   for (Prepared& prepared : all) {
@@ -277,9 +274,8 @@ Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
   if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Write(batch));
   for (Prepared& prepared : all) {
     if (prepared.in_batch) continue;
-    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop()
-                               ? TransferRuns(prepared, Direction::kWrite)
-                               : WriteConverted(prepared));
+    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop() ? TransferRuns(prepared, Direction::kWrite)
+                                                         : WriteConverted(prepared));
   }
   return OkStatus();
 }

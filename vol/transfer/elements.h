@@ -33,8 +33,8 @@ inline VlenRef RefTo(const std::string& text) {
   return {text.size(), reinterpret_cast<const std::byte*>(text.data())};
 }
 
-// H5Tconvert of `elems` packed elements in place. `background`: elements of the target's type; may be
-// null where no compound is involved.
+// H5Tconvert of `elems` packed elements in place. `background`: elements of the target's type; may
+// be null where no compound is involved.
 Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer,
                        std::byte* background, hid_t dxpl);
 

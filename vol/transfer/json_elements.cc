@@ -12,9 +12,8 @@ namespace {
 
 Status ElementFromText(const VlenRef& ref, hid_t type, std::byte* element,
                        const shadow::ReferenceResolver& references) {
-  H5ZARR_ASSIGN_OR_RETURN(
-      const zarr::Json json,
-      zarr::ParseJson(AsText(ByteSpan(ref.data, ref.size_bytes)), "element"));
+  H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json,
+                          zarr::ParseJson(AsText(ByteSpan(ref.data, ref.size_bytes)), "element"));
   return shadow::ElementFromJson(json, type, element, references);
 }
 

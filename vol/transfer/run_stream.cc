@@ -112,8 +112,8 @@ class SequenceSource {
     std::size_t elems = 0;
     std::size_t length = 0;
     uint64_t linear = 0;
-    if (first.id() < 0 || H5Ssel_iter_get_seq_list(first.id(), 1, 1, &sequences, &elems, &linear,
-                                                   &length) < 0) {
+    if (first.id() < 0 ||
+        H5Ssel_iter_get_seq_list(first.id(), 1, 1, &sequences, &elems, &linear, &length) < 0) {
       return InternalError("can't iterate over a selection");
     }
     // Modulo 2^64 throughout: the sums are valid coordinates again.
@@ -295,8 +295,8 @@ Status RunStream::Next(uint64_t max_runs, uint64_t max_elems, std::vector<Elemen
   while (max_elems > 0 && file.left_elems() > 0) {
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t file_elems, file.Available());
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t mem_elems, mem.Available());
-    const uint64_t elems = state_->rebase.Limit(
-        file.offset(), std::min({file_elems, mem_elems, max_elems}));
+    const uint64_t elems =
+        state_->rebase.Limit(file.offset(), std::min({file_elems, mem_elems, max_elems}));
     const uint64_t array_offset = state_->rebase.Map(file.offset());
     ElementRun* last = runs.empty() ? nullptr : &runs.back();
     if (last != nullptr && last->array_offset + last->elems == array_offset &&

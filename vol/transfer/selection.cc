@@ -15,6 +15,11 @@ constexpr hid_t kPlist = H5S_PLIST;
 
 std::string Side(bool is_file) { return is_file ? "file" : "memory"; }
 
+Status OutsideExtent(bool is_file) {
+  return OutOfRangeError("selection + offset not within extent for " + Side(is_file) +
+                         " dataspace");
+}
+
 Status SelectWhole(std::span<const uint64_t> extent, SideSelection& side) {
   side.kind = SideSelection::Kind::kGrid;
   side.rank = extent.size();
@@ -43,7 +48,8 @@ Status SelectHyperslab(hid_t space, SideSelection& side) {
     return OkStatus();
   }
   std::array<hsize_t, H5S_MAX_RANK> start, stride, count, block, low, high;
-  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) < 0 ||
+  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) <
+          0 ||
       H5Sget_select_bounds(space, low.data(), high.data()) < 0) {
     return InvalidArgumentError("can't query a hyperslab selection");
   }
@@ -55,38 +61,44 @@ Status SelectHyperslab(hid_t space, SideSelection& side) {
   return OkStatus();
 }
 
+Status SelectPoints(hid_t space, bool is_file, SideSelection& side) {
+  side.kind = SideSelection::Kind::kPoints;
+  side.space = space;
+  // H5Sselect_valid lets points pass that an offset moves just behind the extent.
+  std::array<hsize_t, H5S_MAX_RANK> low, high;
+  if (H5Sget_select_bounds(space, low.data(), high.data()) < 0) {
+    return InvalidArgumentError("can't query a point selection");
+  }
+  for (std::size_t d = 0; d < side.rank; ++d) {
+    if (high[d] >= side.extent[d]) return OutsideExtent(is_file);
+  }
+  return OkStatus();
+}
+
 Status SelectSpace(hid_t space, bool is_file, SideSelection& side) {
   const htri_t valid = H5Sselect_valid(space);
   if (valid < 0) return InvalidArgumentError(Side(is_file) + " space is not a dataspace");
-  if (valid == 0) {
-    return OutOfRangeError("selection + offset not within extent for " + Side(is_file) +
-                           " dataspace");
-  }
+  if (valid == 0) return OutsideExtent(is_file);
   const hssize_t elems = H5Sget_select_npoints(space);
   const int rank = H5Sget_simple_extent_dims(space, side.extent.data(), nullptr);
   if (elems < 0 || rank < 0) return InvalidArgumentError("can't query a dataspace");
   side.rank = static_cast<std::size_t>(rank);
   side.elems = static_cast<uint64_t>(elems);
   if (elems == 0) {
-    if (H5Sget_simple_extent_type(space) == H5S_NO_CLASS) {
+    if (rank == 0 && H5Sget_simple_extent_type(space) != H5S_NULL &&
+        H5Sget_simple_extent_npoints(space) == 0) {
       return InvalidArgumentError(Side(is_file) + " dataspace does not have extent set");
     }
     for (std::size_t d = 0; d < side.rank; ++d) side.dims[d] = {0, 1, 0, 1};
     return OkStatus();
   }
   switch (H5Sget_select_type(space)) {
-    case H5S_SEL_ALL:
-      return SelectWhole(side.shape(), side);
-    case H5S_SEL_HYPERSLABS:
-      return SelectHyperslab(space, side);
-    case H5S_SEL_POINTS:
-      side.kind = SideSelection::Kind::kPoints;
-      side.space = space;
-      return OkStatus();
+    case H5S_SEL_ALL: return SelectWhole(side.shape(), side);
+    case H5S_SEL_HYPERSLABS: return SelectHyperslab(space, side);
+    case H5S_SEL_POINTS: return SelectPoints(space, is_file, side);
     case H5S_SEL_NONE:  // has no elements
     case H5S_SEL_ERROR:
-    case H5S_SEL_N:
-      break;
+    case H5S_SEL_N: break;
   }
   return InvalidArgumentError("unknown kind of selection in the " + Side(is_file) + " dataspace");
 }
@@ -211,8 +223,7 @@ MemLoops LoopsOf(const SideSelection& mem) {
 }  // namespace
 
 std::optional<GridTransfer> MatchGrid(const SelectionPair& pair) {
-  if (pair.file.kind != SideSelection::Kind::kGrid ||
-      pair.mem.kind != SideSelection::Kind::kGrid) {
+  if (pair.file.kind != SideSelection::Kind::kGrid || pair.mem.kind != SideSelection::Kind::kGrid) {
     return std::nullopt;
   }
   MemLoops mem = LoopsOf(pair.mem);
@@ -220,7 +231,8 @@ std::optional<GridTransfer> MatchGrid(const SelectionPair& pair) {
   grid.mem_start_elems = mem.start_elems;
   grid.dims.assign(pair.file.dims.begin(), pair.file.dims.begin() + pair.file.rank);
   grid.mem_strides_elems.resize(pair.file.rank, 0);
-  // From the innermost out, each file dimension takes its steps from the innermost loop that is left.
+  // From the innermost out, each file dimension takes its steps from the innermost loop that is
+  // left.
   for (std::size_t d = pair.file.rank; d-- > 0;) {
     const uint64_t elems = grid.dims[d].elems();
     if (elems == 1) continue;

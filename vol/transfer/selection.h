@@ -1,5 +1,5 @@
-// selection: what the two dataspaces of an H5Dread or H5Dwrite select, as values, and how the two fit
-// together: as one regular grid where they do, else as runs.
+// selection: what the two dataspaces of an H5Dread or H5Dwrite select, as values, and how the two
+// fit together: as one regular grid where they do, else as runs.
 //
 // Here HDF5's dataspaces end: what comes out knows coordinates only. It moves no element.
 #ifndef H5ZARR_TRANSFER_SELECTION_H_
@@ -47,9 +47,9 @@ struct SelectionPair {
 
 // What H5Dread's arguments select in a dataset of `extent`, by HDF5's rules: H5S_ALL in the file is
 // the extent, in memory the file's selection over the file space's extent; H5S_BLOCK is contiguous.
-// kUnsupported for H5S_PLIST (its selection lives inside the library); kInvalidArgument or kOutOfRange
-// for spaces that HDF5 refuses: no dataspaces, of different numbers of elements, of another rank than
-// the dataset, reaching outside their own or the dataset's extent.
+// kUnsupported for H5S_PLIST (its selection lives inside the library); kInvalidArgument or
+// kOutOfRange for spaces that HDF5 refuses: no dataspaces, of different numbers of elements, of
+// another rank than the dataset, reaching outside their own or the dataset's extent.
 Result<SelectionPair> ResolveSelections(hid_t file_space, hid_t mem_space,
                                         std::span<const uint64_t> extent);
 

@@ -22,8 +22,8 @@ zarr::DimSelection Slice(const zarr::DimSelection& dim, uint64_t first, uint64_t
   return {start, dim.stride, (end - first) / dim.block, dim.block};
 }
 
-// Where a slice of about `step` ordinals from `first` on ends: at a chunk's end where the indices are
-// consecutive.
+// Where a slice of about `step` ordinals from `first` on ends: at a chunk's end where the indices
+// are consecutive.
 uint64_t SliceEnd(const zarr::DimSelection& dim, uint64_t first, uint64_t step, uint64_t chunk) {
   const uint64_t elems = dim.elems();
   if (step >= elems - first) {
@@ -151,8 +151,7 @@ SlabSource::~SlabSource() = default;
 uint64_t SlabSource::max_elems() const { return state_->max_elems; }
 
 Result<SlabSource> SlabSource::Open(const SelectionPair& pair, const ArrayLayout& layout,
-                                    std::span<const uint64_t> chunk_shape,
-                                    uint64_t budget_elems) {
+                                    std::span<const uint64_t> chunk_shape, uint64_t budget_elems) {
   auto state = std::make_unique<State>();
   state->layout = layout;
   state->grid = MatchGrid(pair);

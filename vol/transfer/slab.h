@@ -48,8 +48,8 @@ struct Slab {
   void Gather(const std::byte* buffer, std::byte* packed_elems, uint64_t mem_bytes) const;
 };
 
-// Cuts a transfer: grids into boxes that end where chunks end, so that no chunk is decoded or encoded
-// twice, runs in their order.
+// Cuts a transfer: grids into boxes that end where chunks end, so that no chunk is decoded or
+// encoded twice, runs in their order.
 class SlabSource {
  public:
   // Boxes are about `budget_elems` large; one that holds a single chunk may exceed it. Runs are cut

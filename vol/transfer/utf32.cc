@@ -20,13 +20,13 @@ void StoreCodePoint(std::byte* bytes, uint32_t value, Endian endian) {
   std::memcpy(bytes, &value, 4);
 }
 
-bool IsCodePoint(uint32_t value) {
-  return value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
-}
+bool IsCodePoint(uint32_t value) { return value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF); }
 
 // Appends `value` at `bytes`; at most 4 bytes.
 std::size_t EncodeUtf8(uint32_t value, std::byte* bytes) {
-  const auto put = [bytes](std::size_t i, uint32_t byte) { bytes[i] = static_cast<std::byte>(byte); };
+  const auto put = [bytes](std::size_t i, uint32_t byte) {
+    bytes[i] = static_cast<std::byte>(byte);
+  };
   if (value < 0x80) {
     put(0, value);
     return 1;

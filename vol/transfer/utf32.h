@@ -10,11 +10,11 @@
 
 namespace h5zarr::transfer {
 
-// Rewrites the texts of `text_bytes` (a multiple of 4) each in `texts` in place; both forms are padded
-// with NUL. kCorrupt for what is no code point.
+// Rewrites the texts of `text_bytes` (a multiple of 4) each in `texts` in place; both forms are
+// padded with NUL. kCorrupt for what is no code point.
 Status Utf32ToUtf8(MutableByteSpan texts, uint64_t text_bytes, Endian endian);
-// A NUL ends the text. kInvalidArgument for invalid UTF-8, kOutOfRange for a text of more code points
-// than text_bytes / 4.
+// A NUL ends the text. kInvalidArgument for invalid UTF-8, kOutOfRange for a text of more code
+// points than text_bytes / 4.
 Status Utf8ToUtf32(MutableByteSpan texts, uint64_t text_bytes, Endian endian);
 
 }  // namespace h5zarr::transfer

@@ -152,8 +152,7 @@ Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& 
   std::byte* next = nullptr;
   if (!items.equal) {
     H5ZARR_ASSIGN_OR_RETURN(
-        arena.items,
-        Buffer::Allocate(total_items * std::max(items.stored_bytes, items.mem_bytes)));
+        arena.items, Buffer::Allocate(total_items * std::max(items.stored_bytes, items.mem_bytes)));
     next = arena.items.data();
     for (uint64_t i = 0; i < elems; ++i) {
       const auto sequence = LoadAt<hvl_t>(work, i);

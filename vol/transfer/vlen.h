@@ -1,8 +1,8 @@
-// vlen: elements of variable length between an array's VlenRefs and the memory forms of HDF5: char*,
-// hvl_t, object references, and elements stored as JSON.
+// vlen: elements of variable length between an array's VlenRefs and the memory forms of HDF5:
+// char*, hvl_t, object references, and elements stored as JSON.
 //
-// All functions convert `elems` packed elements in place: `work` has room for the larger of both forms
-// and need not be aligned for either. They call HDF5, so they run on the calling thread only.
+// All functions convert `elems` packed elements in place: `work` has room for the larger of both
+// forms and need not be aligned for either. They call HDF5, so they run on the calling thread only.
 #ifndef H5ZARR_TRANSFER_VLEN_H_
 #define H5ZARR_TRANSFER_VLEN_H_
 
@@ -52,8 +52,8 @@ struct ItemConversion {
   uint64_t mem_bytes = 0;
 };
 
-// Text ↔ char*. An empty text is an allocated "" in memory; a null pointer is stored as empty text; a
-// NUL ends the C string.
+// Text ↔ char*. An empty text is an allocated "" in memory; a null pointer is stored as empty text;
+// a NUL ends the C string.
 Status StringsToMemory(std::byte* work, uint64_t elems, const VlenAllocator& allocator);
 Status StringsToStored(std::byte* work, uint64_t elems);
 

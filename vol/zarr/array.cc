@@ -13,6 +13,12 @@ namespace h5zarr::zarr {
 
 Result<std::unique_ptr<Array>> Array::Open(Store* store, std::string path, ArrayMetadata metadata,
                                            const ArrayOptions& options) {
+  return Guarded([&] { return Impl::Open(store, std::move(path), std::move(metadata), options); });
+}
+
+Result<std::unique_ptr<Array>> Array::Impl::Open(Store* store, std::string path,
+                                                 ArrayMetadata metadata,
+                                                 const ArrayOptions& options) {
   const std::string context = "array '" + path + "'";
   if (!options.executor) return InternalError(context + ": no executor");
   auto chain =
@@ -50,7 +56,9 @@ void Array::SetBeforeFirstWrite(std::function<Status()> hook) {
   impl_->before_first_write = std::move(hook);
 }
 
-Status Array::Flush() { return impl_->FlushAll(); }
+Status Array::Flush() {
+  return Guarded([&] { return impl_->FlushAll(); });
+}
 bool Array::dirty() const { return impl_->cache.dirty_count() > 0; }
 
 void Array::DropCache() {
@@ -59,7 +67,9 @@ void Array::DropCache() {
   std::fill(impl_->beyond_is_fill.begin(), impl_->beyond_is_fill.end(), false);
 }
 
-Status Array::Resize(std::span<const uint64_t> new_shape) { return impl_->Resize(new_shape); }
+Status Array::Resize(std::span<const uint64_t> new_shape) {
+  return Guarded([&] { return impl_->Resize(new_shape); });
+}
 
 void Array::MovedTo(Store* store, std::string path) {
   impl_->store = store;
@@ -106,35 +116,44 @@ Status CheckObjectCoords(const ChunkGrid& grid, std::span<const uint64_t> coords
 }  // namespace
 
 Result<std::optional<Buffer>> Array::ReadStoredChunk(std::span<const uint64_t> coords) {
-  H5ZARR_RETURN_IF_ERROR(CheckObjectCoords(impl_->grid, coords));
-  H5ZARR_RETURN_IF_ERROR(impl_->FlushObject(impl_->grid.ObjectId(coords)));
-  return impl_->store->Read(impl_->KeyOf(coords));
+  return Guarded([&]() -> Result<std::optional<Buffer>> {
+    H5ZARR_RETURN_IF_ERROR(CheckObjectCoords(impl_->grid, coords));
+    H5ZARR_RETURN_IF_ERROR(impl_->FlushObject(impl_->grid.ObjectId(coords)));
+    return impl_->store->Read(impl_->KeyOf(coords));
+  });
 }
 
 Status Array::WriteStoredChunk(std::span<const uint64_t> coords, ByteSpan stored) {
   if (impl_->options.read_only) {
     return PermissionDeniedError("array '" + impl_->path + "' is open for reading only");
   }
-  H5ZARR_RETURN_IF_ERROR(CheckObjectCoords(impl_->grid, coords));
-  H5ZARR_RETURN_IF_ERROR(impl_->BeforeWrite());
-  const uint64_t object = impl_->grid.ObjectId(coords);
-  H5ZARR_RETURN_IF_ERROR(impl_->PutObject(object, stored));
-  impl_->ForgetObject(object);
-  for (std::size_t dim = 0; dim < coords.size(); ++dim) {
-    // Whoever made these bytes may have left anything beyond the extent.
-    if (coords[dim] + 1 == impl_->grid.object_counts()[dim]) impl_->beyond_is_fill[dim] = false;
-  }
-  return OkStatus();
+  return Guarded([&]() -> Status {
+    H5ZARR_RETURN_IF_ERROR(CheckObjectCoords(impl_->grid, coords));
+    H5ZARR_RETURN_IF_ERROR(impl_->BeforeWrite());
+    const uint64_t object = impl_->grid.ObjectId(coords);
+    H5ZARR_RETURN_IF_ERROR(impl_->PutObject(object, stored));
+    impl_->ForgetObject(object);
+    for (std::size_t dim = 0; dim < coords.size(); ++dim) {
+      // Whoever made these bytes may have left anything beyond the extent.
+      if (coords[dim] + 1 == impl_->grid.object_counts()[dim]) impl_->beyond_is_fill[dim] = false;
+    }
+    return OkStatus();
+  });
 }
 
 Result<std::optional<uint64_t>> Array::StoredChunkBytes(std::span<const uint64_t> coords) {
-  H5ZARR_RETURN_IF_ERROR(CheckObjectCoords(impl_->grid, coords));
-  H5ZARR_RETURN_IF_ERROR(impl_->FlushObject(impl_->grid.ObjectId(coords)));
-  return impl_->store->ObjectBytes(impl_->KeyOf(coords));
+  return Guarded([&]() -> Result<std::optional<uint64_t>> {
+    H5ZARR_RETURN_IF_ERROR(CheckObjectCoords(impl_->grid, coords));
+    H5ZARR_RETURN_IF_ERROR(impl_->FlushObject(impl_->grid.ObjectId(coords)));
+    return impl_->store->ObjectBytes(impl_->KeyOf(coords));
+  });
 }
 
 Result<Buffer> Array::DecodeStoredChunk(ByteSpan stored) {
-  const CodecChain& chain = impl_->chain;
+  return Guarded([&] { return impl_->DecodeStoredChunk(stored); });
+}
+
+Result<Buffer> Array::Impl::DecodeStoredChunk(ByteSpan stored) const {
   if (is_vlen()) return UnsupportedError("stored chunks of variable-length elements");
   H5ZARR_ASSIGN_OR_RETURN(DecodedChunk chunk, chain.Decode(stored));
   if (std::is_sorted(chain.order().begin(), chain.order().end())) return std::move(chunk.elems);
@@ -147,7 +166,10 @@ Result<Buffer> Array::DecodeStoredChunk(ByteSpan stored) {
 }
 
 Result<Buffer> Array::EncodeStoredChunk(ByteSpan decoded) {
-  const CodecChain& chain = impl_->chain;
+  return Guarded([&] { return impl_->EncodeStoredChunk(decoded); });
+}
+
+Result<Buffer> Array::Impl::EncodeStoredChunk(ByteSpan decoded) const {
   if (is_vlen()) return UnsupportedError("stored chunks of variable-length elements");
   if (decoded.size() != chain.decoded_bytes()) {
     return InvalidArgumentError("a chunk of " + std::to_string(decoded.size()) +
@@ -163,18 +185,22 @@ Result<Buffer> Array::EncodeStoredChunk(ByteSpan decoded) {
 }
 
 Result<std::vector<ChunkInfo>> Array::ListStoredChunks() {
-  H5ZARR_RETURN_IF_ERROR(impl_->FlushAll());
+  return Guarded([&] { return impl_->ListStoredChunks(); });
+}
+
+Result<std::vector<ChunkInfo>> Array::Impl::ListStoredChunks() {
+  H5ZARR_RETURN_IF_ERROR(FlushAll());
   std::vector<ChunkInfo> chunks;
-  const std::string prefix = impl_->Prefix();
+  const std::string prefix = Prefix();
   const auto visit = [&](std::string_view key, uint64_t bytes) -> Status {
     if (!key.starts_with(prefix)) return OkStatus();
-    auto coords = impl_->metadata.key_encoding.Parse(key.substr(prefix.size()), impl_->grid.rank());
-    if (coords && CheckObjectCoords(impl_->grid, *coords).ok()) {
+    auto coords = metadata.key_encoding.Parse(key.substr(prefix.size()), grid.rank());
+    if (coords && CheckObjectCoords(grid, *coords).ok()) {
       chunks.push_back({std::move(*coords), bytes});
     }
     return OkStatus();
   };
-  H5ZARR_RETURN_IF_ERROR(impl_->store->Walk(impl_->path, visit));
+  H5ZARR_RETURN_IF_ERROR(store->Walk(path, visit));
   std::sort(chunks.begin(), chunks.end(),
             [](const ChunkInfo& a, const ChunkInfo& b) { return a.coords < b.coords; });
   return chunks;

@@ -1,8 +1,8 @@
 // Array: reads and writes the elements of one Zarr array, given any selection.
 //
-// Here a selection becomes a plan (which inner chunks, which of their elements, where these go), the
-// plan becomes batches of byte ranges, and arriving bytes are decoded straight to where they belong.
-// Sharding is resolved here: it changes how bytes are found, never when they are decoded.
+// Here a selection becomes a plan (which inner chunks, which of their elements, where these go),
+// the plan becomes batches of byte ranges, and arriving bytes are decoded straight to where they
+// belong. Sharding is resolved here: it changes how bytes are found, never when they are decoded.
 // It moves stored elements only; converting to another type is the caller's. It knows no HDF5.
 #ifndef H5ZARR_ZARR_ARRAY_H_
 #define H5ZARR_ZARR_ARRAY_H_
@@ -72,9 +72,9 @@ struct WriteRequest {
 };
 
 struct ArrayOptions {
-  Executor* executor = nullptr;           // must outlive the array
-  uint64_t cache_bytes = 64 << 20;        // decoded chunks kept (clean and dirty)
-  uint64_t memory_bytes = 256 << 20;      // in flight beside caller's buffers and the cache
+  Executor* executor = nullptr;       // must outlive the array
+  uint64_t cache_bytes = 64 << 20;    // decoded chunks kept (clean and dirty)
+  uint64_t memory_bytes = 256 << 20;  // in flight beside caller's buffers and the cache
   bool read_only = false;
 };
 
@@ -83,43 +83,46 @@ struct ChunkInfo {
   uint64_t stored_bytes = 0;
 };
 
-// One open array. Not thread-safe: one call at a time per array (HDF5's own lock sees to it); inside,
-// calls use the executor.
+// One open array. Not thread-safe: one call at a time per array (HDF5's own lock sees to it);
+// inside, calls use the executor.
 class Array {
  public:
   // Binds the codecs. kUnsupported or kInvalidArgument when the chain cannot be made: then the
   // array cannot be read but everything else of the store can. `store` must outlive the array; keys
   // are below `path`.
-  static Result<std::unique_ptr<Array>> Open(Store* store, std::string path,
-                                             ArrayMetadata metadata, const ArrayOptions& options);
+  static Result<std::unique_ptr<Array>> Open(Store* store, std::string path, ArrayMetadata metadata,
+                                             const ArrayOptions& options);
   ~Array();  // drops dirty chunks: whoever cares has called Flush
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
   const ArrayMetadata& metadata() const;
   std::span<const uint64_t> shape() const;
-  uint64_t elem_bytes() const;   // in memory: metadata().dtype.item_bytes
+  uint64_t elem_bytes() const;  // in memory: metadata().dtype.item_bytes
   bool is_vlen() const;
-  std::span<const uint64_t> chunk_shape() const;        // stored objects (shards)
-  std::span<const uint64_t> inner_chunk_shape() const;  // unit of compression; = chunk_shape() unsharded
+  std::span<const uint64_t> chunk_shape() const;  // stored objects (shards)
+  // Unit of reading and compression; = chunk_shape() unsharded, or where byte codecs stand behind
+  // the sharding. For a sharding within a sharding that of the outer one.
+  std::span<const uint64_t> inner_chunk_shape() const;
 
   // Reads all requests as one batch: at most one wave for missing shard indexes and one for data,
-  // across all of them. Absent chunks give fill. Dirty cached chunks are seen. All or an error: then
-  // buffers may be partly written. Arrays must all use the same executor. A failure names array,
-  // chunk key and range. The same array may appear more than once.
+  // across all of them. Absent chunks give fill. Dirty cached chunks are seen. All or an error:
+  // then buffers may be partly written. Arrays must all use the same executor. A failure names
+  // array, chunk key and range. The same array may appear more than once.
   static Status Read(std::span<ReadRequest> requests);
 
   // Writes all requests. Chunks that are wholly covered (within the array's extent) are encoded and
   // stored now, in parallel, without reading what was there; partly covered ones are changed in the
-  // cache (read first where they exist) and stored when the cache evicts them, or by Flush. All inner
-  // chunks of one shard go out in one write; its untouched ones are carried over still encoded. The
-  // last of overlapping elements wins.
+  // cache (read first where they exist) and stored when the cache evicts them, or by Flush. All
+  // inner chunks of one shard go out in one write; its untouched ones are carried over still
+  // encoded. The last of overlapping elements wins.
   static Status Write(std::span<WriteRequest> requests);
 
   // Called before the first object is written below this array (its document must be stored first).
   void SetBeforeFirstWrite(std::function<Status()> hook);
 
-  // Stores every dirty chunk. On failure the unwritten ones stay dirty and a later call tries again.
+  // Stores every dirty chunk. On failure the unwritten ones stay dirty and a later call tries
+  // again.
   Status Flush();
   bool dirty() const;
 
@@ -128,8 +131,8 @@ class Array {
 
   // Changes the shape (same rank). Chunks wholly outside are deleted; elements beyond the new shape
   // within boundary chunks become fill, so that growing again shows fill. The cost follows what is
-  // stored, not the size of the grid. The metadata document is the caller's to write (metadata() has
-  // the new shape).
+  // stored, not the size of the grid. The metadata document is the caller's to write (metadata()
+  // has the new shape).
   Status Resize(std::span<const uint64_t> new_shape);
 
   // The whole array was given another place (the store renamed it).
@@ -141,8 +144,8 @@ class Array {
   Status WriteStoredChunk(std::span<const uint64_t> coords, ByteSpan stored);
   // Size in bytes, or nothing where absent.
   Result<std::optional<uint64_t>> StoredChunkBytes(std::span<const uint64_t> coords);
-  // Decodes or encodes one whole stored chunk to or from C order of chunk_shape() (for pipelines that
-  // HDF5 reports differently from what is stored). Fixed-size types only.
+  // Decodes or encodes one whole stored chunk to or from C order of chunk_shape() (for pipelines
+  // that HDF5 reports differently from what is stored). Fixed-size types only.
   Result<Buffer> DecodeStoredChunk(ByteSpan stored);
   Result<Buffer> EncodeStoredChunk(ByteSpan decoded);
   // Every stored chunk within the extent, sorted by coordinates in C order.

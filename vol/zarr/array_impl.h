@@ -3,9 +3,11 @@
 #define H5ZARR_ZARR_ARRAY_IMPL_H_
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +36,9 @@ class ScratchPool {
 
 struct Array::Impl {
   Impl(CodecChain object_chain, ChunkGrid chunk_grid)
-      : chain(std::move(object_chain)), grid(std::move(chunk_grid)), cache(grid.entries()),
+      : chain(std::move(object_chain)),
+        grid(std::move(chunk_grid)),
+        cache(grid.entries()),
         indexes(kIndexBudgetBytes) {}
 
   static constexpr uint64_t kIndexBudgetBytes = 16 << 20;
@@ -60,7 +64,12 @@ struct Array::Impl {
   bool is_vlen() const { return metadata.dtype.is_vlen(); }
   Executor& executor() const { return *options.executor; }
 
-  // --- keys and messages (array.cc) ---
+  // --- array.cc ---
+  static Result<std::unique_ptr<Array>> Open(Store* store, std::string path, ArrayMetadata metadata,
+                                             const ArrayOptions& options);
+  Result<std::vector<ChunkInfo>> ListStoredChunks();
+  Result<Buffer> DecodeStoredChunk(ByteSpan stored) const;
+  Result<Buffer> EncodeStoredChunk(ByteSpan decoded) const;
   std::string Prefix() const;  // path + "/", or nothing for the root
   std::string Key(uint64_t object) const;
   std::string KeyOf(std::span<const uint64_t> object_coords) const;
@@ -71,6 +80,7 @@ struct Array::Impl {
   bool omits_fill() const { return metadata.fill.defined || metadata.zarr_format == 3; }
 
   // --- array_read.cc ---
+  static Status Read(std::span<ReadRequest> requests);
   // Decodes chunks into memory of their own; null where a chunk is absent. Not put into the cache.
   Result<std::vector<ChunkCache::Ptr>> LoadChunks(std::span<const uint64_t> ids);
   // A chunk of nothing but fill.
@@ -81,14 +91,14 @@ struct Array::Impl {
   bool WriteCached(const GridSelection& selection, const std::byte* buffer, Status* status);
   Status WriteWholeObjects(const Plan& plan, const std::byte* buffer,
                            std::span<const uint64_t> object_ordinals);
+  Result<std::vector<ChunkCache::Ptr>> FindTargets(std::span<const ChunkTask> tasks);
   Status WritePartial(const Plan& plan, const std::byte* buffer, std::span<const ChunkTask> tasks);
   // Changes the task's elements in a cached chunk.
   Status ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
                    CachedChunk* chunk) const;
   Status ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const;
   // A wholly covered chunk. The result may borrow from `buffer`.
-  Result<EncodedChunk> EncodeTask(const Plan& plan, const ChunkTask& task,
-                                  const std::byte* buffer);
+  Result<EncodedChunk> EncodeTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer);
 
   // --- array_store.cc ---
   Status BeforeWrite();
@@ -116,6 +126,18 @@ struct Array::Impl {
   // --- array_resize.cc ---
   Status Resize(std::span<const uint64_t> new_shape);
 };
+
+// Runs `body`, the inside of a public function: running out of memory becomes a Status.
+template <typename Body>
+auto Guarded(Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return NoSpaceError("no memory");
+  } catch (const std::exception& error) {
+    return InternalError(error.what());
+  }
+}
 
 // A selection within one inner chunk, for readers and writers of single elements.
 struct SingleChunk {

@@ -76,7 +76,10 @@ bool ReadCached(Array::Impl& array, const GridSelection& selection, ReadRequest&
   CopyStrided(chunk->data.elems.data() + single.piece.chunk_offset_bytes,
               single.piece.chunk_strides(), request.buffer, single.piece.mem_strides(),
               single.piece.counts_span(), array.elem_bytes());
-  if (array.is_vlen()) request.keep_alive.push_back(array.cache.FindShared(single.id));
+  if (array.is_vlen()) {
+    request.keep_alive.push_back(array.cache.FindShared(single.id));
+    request.keep_alive.push_back(array.leaf().keep_fill());
+  }
   return true;
 }
 
@@ -94,7 +97,8 @@ bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout,
   for (std::size_t dim = 0; dim < rank; ++dim) {
     const DimSelection& selected = selection.dims[dim];
     const uint64_t inner = grid.inner_shape()[dim];
-    if (selected.count == 0 || selected.block == 0 || selected.start >= grid.shape()[dim]) return false;
+    if (selected.count == 0 || selected.block == 0 || selected.start >= grid.shape()[dim])
+      return false;
     const uint64_t chunk = selected.start / inner;
     const uint64_t in_chunk = selected.start - chunk * inner;
     const uint64_t room = std::min(inner - in_chunk, grid.shape()[dim] - selected.start);
@@ -141,6 +145,10 @@ void ScratchPool::Clear() {
 }
 
 Status Array::Read(std::span<ReadRequest> requests) {
+  return Guarded([&] { return Impl::Read(requests); });
+}
+
+Status Array::Impl::Read(std::span<ReadRequest> requests) {
   if (requests.size() == 1) {
     const auto* box = std::get_if<GridSelection>(requests[0].selection);
     if (box && ReadCached(*requests[0].array->impl_, *box, requests[0])) return OkStatus();

@@ -39,10 +39,15 @@ class Affected {
   // `keep`: what stays of the shape. `clear[dim]`: what lies beyond it along dim must become fill.
   Affected(const ChunkGrid& grid, std::vector<uint64_t> keep, std::vector<bool> shrinks,
            std::vector<bool> clear)
-      : grid_(grid), keep_(std::move(keep)), shrinks_(std::move(shrinks)), clear_(std::move(clear)) {}
+      : grid_(grid),
+        keep_(std::move(keep)),
+        shrinks_(std::move(shrinks)),
+        clear_(std::move(clear)) {}
 
   const std::vector<uint64_t>& keep() const { return keep_; }
-  bool shrinks() const { return std::find(shrinks_.begin(), shrinks_.end(), true) != shrinks_.end(); }
+  bool shrinks() const {
+    return std::find(shrinks_.begin(), shrinks_.end(), true) != shrinks_.end();
+  }
 
   bool IsOutside(std::span<const uint64_t> coords) const {
     for (std::size_t dim = 0; dim < keep_.size(); ++dim) {
@@ -124,8 +129,8 @@ CoordsList CoordsIn(const std::vector<Box>& boxes) {
   return list;
 }
 
-// Makes fill of the elements of a decoded inner chunk at `inner_coords` that lie beyond `keep`. True
-// when that changed anything.
+// Makes fill of the elements of a decoded inner chunk at `inner_coords` that lie beyond `keep`.
+// True when that changed anything.
 Result<bool> FillBeyond(const CodecChain& chain, std::span<const uint64_t> inner_coords,
                         std::span<const uint64_t> keep, MutableByteSpan elems) {
   const std::size_t rank = keep.size();
@@ -163,8 +168,8 @@ class Refill {
     H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, array_.store->Read(key));
     if (!stored) return OkStatus();
     H5ZARR_ASSIGN_OR_RETURN(DecodedChunk chunk, array_.leaf().Decode(stored->span()));
-    H5ZARR_ASSIGN_OR_RETURN(
-        const bool changed, FillBeyond(array_.leaf(), object_coords, keep_, chunk.elems.span()));
+    H5ZARR_ASSIGN_OR_RETURN(const bool changed,
+                            FillBeyond(array_.leaf(), object_coords, keep_, chunk.elems.span()));
     if (!changed) return OkStatus();
     H5ZARR_ASSIGN_OR_RETURN(const EncodedChunk encoded, array_.EncodeElems(chunk.elems.span()));
     return array_.PutObject(array_.grid.ObjectId(object_coords), encoded.bytes);
@@ -286,9 +291,8 @@ Status ChangeObjects(Array::Impl& array, const Affected& affected) {
   for (const auto& coords : boundary) array.ForgetObject(array.grid.ObjectId(coords));
   // Deleted last: until here a failure has lost nothing that would have stayed.
   return array.executor().ParallelFor(
-      outside.size(), kObjectNs / 10 * static_cast<double>(outside.size()), [&](std::size_t i) {
-        return array.store->Delete(array.KeyOf(outside[i])).status();
-      });
+      outside.size(), kObjectNs / 10 * static_cast<double>(outside.size()),
+      [&](std::size_t i) { return array.store->Delete(array.KeyOf(outside[i])).status(); });
 }
 
 }  // namespace

@@ -57,8 +57,7 @@ Result<std::shared_ptr<void>> Array::Impl::LockObject(uint64_t object) {
   return store->Lock(DocumentKey(), HashKey(Key(object)));
 }
 
-Status Array::Impl::PutShard(uint64_t object, const std::vector<ShardChange>& changes,
-                             bool whole) {
+Status Array::Impl::PutShard(uint64_t object, const std::vector<ShardChange>& changes, bool whole) {
   if (whole) {
     H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> shard, AssembleShard(*sharding(), changes));
     return PutObject(object, shard ? std::optional<ByteSpan>(shard->span()) : std::nullopt);
@@ -120,8 +119,7 @@ Status Array::Impl::StoreSlice(std::span<const uint64_t> objects) {
   std::vector<std::pair<std::size_t, std::size_t>> parts;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     todo[i].id = objects[i];
-    todo[i].chunks =
-        cache.Dirty(objects[i] * grid.entries(), (objects[i] + 1) * grid.entries());
+    todo[i].chunks = cache.Dirty(objects[i] * grid.entries(), (objects[i] + 1) * grid.entries());
     todo[i].changes.resize(todo[i].chunks.size());
     for (std::size_t k = 0; k < todo[i].chunks.size(); ++k) parts.emplace_back(i, k);
   }

@@ -25,7 +25,7 @@ Status Array::Write(std::span<WriteRequest> requests) {
     if (array.options.read_only) {
       return PermissionDeniedError("array '" + array.path + "' is open for reading only");
     }
-    const Status status = array.Write(request);
+    const Status status = Guarded([&] { return array.Write(request); });
     array.scratch.Clear();
     H5ZARR_RETURN_IF_ERROR(status);
   }
@@ -200,9 +200,9 @@ Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
     changes[part.object][part.chunk] = {grid.EntryOf(task.id), std::move(encoded).value()};
     return sharded ? OkStatus() : put(part.object);
   };
-  const double encode_ns = static_cast<double>(parts.size()) *
-                           (leaf().encode_cost_ns() +
-                            kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes()));
+  const double encode_ns =
+      static_cast<double>(parts.size()) *
+      (leaf().encode_cost_ns() + kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes()));
   const double put_ns = kPutNs * static_cast<double>(object_ordinals.size());
   Status status =
       executor().ParallelFor(parts.size(), sharded ? encode_ns : encode_ns + put_ns, encode);
@@ -215,36 +215,42 @@ Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
   return status;
 }
 
-Status Array::Impl::WritePartial(const Plan& plan, const std::byte* buffer,
-                                 std::span<const ChunkTask> tasks) {
+// The chunks to change, cached or read; null where one is to be made.
+Result<std::vector<ChunkCache::Ptr>> Array::Impl::FindTargets(std::span<const ChunkTask> tasks) {
   std::vector<ChunkCache::Ptr> chunks(tasks.size());
-  std::vector<uint64_t> old_bytes(tasks.size(), 0);  // 0: not in the cache yet
   std::vector<uint64_t> missing_ids;
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     chunks[i] = cache.FindShared(tasks[i].id);
-    if (chunks[i]) {
-      old_bytes[i] = chunks[i]->bytes();
-    } else if (!tasks[i].whole) {
-      missing.push_back(i);
-      missing_ids.push_back(tasks[i].id);
-    }
+    if (chunks[i] || tasks[i].whole) continue;
+    missing.push_back(i);
+    missing_ids.push_back(tasks[i].id);
   }
   if (!missing.empty()) {
     H5ZARR_ASSIGN_OR_RETURN(std::vector<ChunkCache::Ptr> loaded, LoadChunks(missing_ids));
     for (std::size_t k = 0; k < missing.size(); ++k) chunks[missing[k]] = std::move(loaded[k]);
   }
+  return chunks;
+}
+
+Status Array::Impl::WritePartial(const Plan& plan, const std::byte* buffer,
+                                 std::span<const ChunkTask> tasks) {
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<ChunkCache::Ptr> chunks, FindTargets(tasks));
+  std::vector<uint64_t> old_bytes(tasks.size(), 0);  // 0: not in the cache yet
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (old_bytes[i] != 0) cache.MarkDirty(chunks[i].get());
+    if (!cache.Find(tasks[i].id)) continue;
+    old_bytes[i] = chunks[i]->bytes();
+    cache.MarkDirty(chunks[i].get());
   }
   const double cost_ns = static_cast<double>(tasks.size()) * kCopyNsPerByte *
                          static_cast<double>(leaf().decoded_bytes());
-  const Status applied = executor().ParallelFor(tasks.size(), cost_ns, [&](std::size_t i) -> Status {
-    if (!chunks[i]) {
-      H5ZARR_ASSIGN_OR_RETURN(chunks[i], NewChunk(tasks[i].id));
-    }
-    return ApplyTask(plan, tasks[i], buffer, chunks[i].get());
-  });
+  const Status applied =
+      executor().ParallelFor(tasks.size(), cost_ns, [&](std::size_t i) -> Status {
+        if (!chunks[i]) {
+          H5ZARR_ASSIGN_OR_RETURN(chunks[i], NewChunk(tasks[i].id));
+        }
+        return ApplyTask(plan, tasks[i], buffer, chunks[i].get());
+      });
   std::vector<uint64_t> touched;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (old_bytes[i] != 0) {

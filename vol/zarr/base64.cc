@@ -36,7 +36,8 @@ Result<std::vector<std::byte>> DecodeBase64(std::string_view text) {
     for (std::size_t j = 0; j < 4; ++j) {
       const uint8_t digit = j >= 4 - padded ? 0 : kDigits[static_cast<unsigned char>(text[i + j])];
       if (digit == kNoDigit) {
-        return CorruptError("not base64: character " + std::to_string(i + j) + " is none of its digits");
+        return CorruptError("not base64: character " + std::to_string(i + j) +
+                            " is none of its digits");
       }
       group = group << 6 | digit;
     }

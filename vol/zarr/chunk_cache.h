@@ -31,16 +31,16 @@ struct CachedChunk {
 
   uint64_t bytes() const { return data.elems.size_bytes() + heap_bytes; }
 
-  // Vlen: copies what `refs` refer to into heaps of this chunk and makes them refer to the copy. Old
-  // content stays alive (readers may still refer to it) until Compact.
+  // Vlen: copies what `refs` refer to into heaps of this chunk and makes them refer to the copy.
+  // Old content stays alive (readers may still refer to it) until Compact.
   Status AdoptContents(std::span<VlenRef> refs);
-  // Vlen: a copy whose only heap holds live content and nothing else, to take this one's place. This
-  // one is left as it is: readers may still refer to its heaps.
+  // Vlen: a copy whose only heap holds live content and nothing else, to take this one's place.
+  // This one is left as it is: readers may still refer to its heaps.
   Result<std::shared_ptr<CachedChunk>> Compacted() const;
   bool wants_compaction() const { return heap_bytes > compact_above_bytes; }
 
-  uint64_t heap_bytes = 0;            // as data.heap_bytes(), kept up to date
-  uint64_t arena_left_bytes = 0;      // unused at the end of data.heaps.back()
+  uint64_t heap_bytes = 0;        // as data.heap_bytes(), kept up to date
+  uint64_t arena_left_bytes = 0;  // unused at the end of data.heaps.back()
   uint64_t compact_above_bytes = 1 << 16;
 };
 
@@ -72,7 +72,8 @@ class ChunkCache {
   // The id of some dirty chunk not below `from`.
   std::optional<uint64_t> NextDirty(uint64_t from) const;
 
-  // Drops clean chunks, the least recently used first, until `budget_bytes` are left or all are dirty.
+  // Drops clean chunks, the least recently used first, until `budget_bytes` are left or all are
+  // dirty.
   void DropClean(uint64_t budget_bytes);
   // Calls visit for every chunk from the least recently used on, until it returns false.
   void ForEachOldest(const std::function<bool(const CachedChunk&)>& visit) const;

@@ -91,12 +91,11 @@ uint64_t ChunkGrid::InnerExtent(uint64_t id, uint64_t* extent) const {
   InnerCoords(id, coords.data());
   uint64_t elems = 1;
   for (std::size_t dim = 0; dim < rank(); ++dim) {
-    // An object reaches beyond the array, so this product may pass the shape, but not 2^64: the shape
-    // plus one chunk, whose own size in bytes was checked to fit 63 bits.
+    // An object reaches beyond the array, so this product may pass the shape, but not 2^64: the
+    // shape plus one chunk, whose own size in bytes was checked to fit 63 bits.
     const auto begin = CheckedMul(coords[dim], inner_shape_[dim]);
-    extent[dim] = !begin || *begin >= shape_[dim]
-                      ? 0
-                      : std::min(inner_shape_[dim], shape_[dim] - *begin);
+    extent[dim] =
+        !begin || *begin >= shape_[dim] ? 0 : std::min(inner_shape_[dim], shape_[dim] - *begin);
     elems *= extent[dim];
   }
   return elems;

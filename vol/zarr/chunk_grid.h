@@ -3,8 +3,9 @@
 //
 // An *object* is what is stored under a key: a shard, or the chunk of an unsharded array. An *inner
 // chunk* is the unit of compression; an unsharded object is its own only inner chunk. Inner chunks
-// are named by id = object id * entries + entry, so the ids of an object are consecutive, and `entry`
-// is the position in the shard's index. Ids depend on the array's shape: a resize renames everything.
+// are named by id = object id * entries + entry, so the ids of an object are consecutive, and
+// `entry` is the position in the shard's index. Ids depend on the array's shape: a resize renames
+// everything.
 #ifndef H5ZARR_ZARR_CHUNK_GRID_H_
 #define H5ZARR_ZARR_CHUNK_GRID_H_
 
@@ -23,8 +24,8 @@ using Coords = std::array<uint64_t, kMaxRank>;  // the first rank() are used
 class ChunkGrid {
  public:
   // `index_order`: the array dimensions in which a shard's index is C-ordered; empty for identity.
-  // REQUIRES: inner_shape divides chunk_shape, no extent of either is 0. kUnsupported when the array
-  // has more elements, or chunks, than 64 bits can number.
+  // REQUIRES: inner_shape divides chunk_shape, no extent of either is 0. kUnsupported when the
+  // array has more elements, or chunks, than 64 bits can number.
   static Result<ChunkGrid> Make(std::vector<uint64_t> shape, std::vector<uint64_t> chunk_shape,
                                 std::vector<uint64_t> inner_shape,
                                 std::vector<uint64_t> index_order = {});
@@ -40,8 +41,8 @@ class ChunkGrid {
   std::span<const uint64_t> object_counts() const { return object_counts_; }
   uint64_t objects() const { return objects_; }
 
-  // What dimension `dim` adds to the id of an inner chunk whose coordinate in the grid of *all* inner
-  // chunks is `inner_coord`; an id is the sum over the dimensions.
+  // What dimension `dim` adds to the id of an inner chunk whose coordinate in the grid of *all*
+  // inner chunks is `inner_coord`; an id is the sum over the dimensions.
   uint64_t IdPart(std::size_t dim, uint64_t inner_coord) const {
     return inner_coord / per_object_[dim] * id_strides_[dim] +
            inner_coord % per_object_[dim] * entry_strides_[dim];
@@ -53,8 +54,8 @@ class ChunkGrid {
   // Coordinates of inner chunk `id` in the grid of all inner chunks.
   void InnerCoords(uint64_t id, uint64_t* coords) const;
 
-  // The part of inner chunk `id` that lies within the array: its extents go to `extent`; returns its
-  // number of elements (0: wholly outside).
+  // The part of inner chunk `id` that lies within the array: its extents go to `extent`; returns
+  // its number of elements (0: wholly outside).
   uint64_t InnerExtent(uint64_t id, uint64_t* extent) const;
   // True when part of the inner chunk lies beyond the array.
   bool IsEdge(uint64_t id) const;

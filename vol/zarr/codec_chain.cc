@@ -14,7 +14,8 @@ namespace h5zarr::zarr {
 
 namespace {
 
-// A vlen chunk's encoded size is bounded by nothing in the metadata; this stops decompression bombs.
+// A vlen chunk's encoded size is bounded by nothing in the metadata; this stops decompression
+// bombs.
 constexpr uint64_t kMaxVlenBytes = uint64_t{4} << 30;
 constexpr int kMaxShardingDepth = 4;
 
@@ -122,14 +123,15 @@ struct CodecChain::Builder {
 
   Status AddArray(const std::string& name, std::unique_ptr<codec::ArrayCodec> codec) {
     if (has_array_to_bytes() || !impl->bytes_codecs.empty()) {
-      return InvalidArgumentError("codec " + name + " works on elements but stands behind one that " +
-                                  "makes bytes");
+      return InvalidArgumentError("codec " + name +
+                                  " works on elements but stands behind one that " + "makes bytes");
     }
     const auto permutation = codec->transpose_order();
     if (!permutation.empty() && impl->array_codecs.empty()) {
       std::vector<uint64_t> composed;
       for (uint64_t dim : permutation) {
-        if (dim >= impl->order.size()) return InvalidArgumentError("transpose: order is no permutation");
+        if (dim >= impl->order.size())
+          return InvalidArgumentError("transpose: order is no permutation");
         composed.push_back(impl->order[dim]);
       }
       impl->order = std::move(composed);
@@ -156,6 +158,8 @@ struct CodecChain::Builder {
   }
 
   Status AddSharding(const Json& configuration);
+  Status ParseInnerShape(const Json& configuration, std::vector<uint64_t>* inner_shape,
+                         std::vector<uint64_t>* per_shard) const;
   Status AddIndexCodecs(const std::vector<CodecSpec>& codecs, Sharding* sharding);
 
   Status Finish() {
@@ -233,25 +237,9 @@ Status CodecChain::Builder::AddSharding(const Json& configuration) {
                             std::string(impl->array_codecs.front()->name()));
   }
   if (depth >= kMaxShardingDepth) return UnsupportedError("sharding nested too deeply");
-  if (!configuration.is_object() || !configuration.contains("chunk_shape") ||
-      !configuration["chunk_shape"].is_array() ||
-      configuration["chunk_shape"].size() != impl->shape.size()) {
-    return InvalidArgumentError("sharding_indexed: chunk_shape must list " +
-                                std::to_string(impl->shape.size()) + " extents");
-  }
   const std::size_t rank = impl->shape.size();
   std::vector<uint64_t> inner_shape(rank), per_shard(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const Json& extent = configuration["chunk_shape"][i];
-    const uint64_t dim = impl->order[i];
-    if (!extent.is_number_integer() || extent.get<int64_t>() <= 0 ||
-        impl->shape[dim] % extent.get<uint64_t>() != 0) {
-      return InvalidArgumentError("sharding_indexed: chunk_shape " + extent.dump() +
-                                  " does not divide " + std::to_string(impl->shape[dim]));
-    }
-    inner_shape[dim] = extent.get<uint64_t>();
-    per_shard[dim] = impl->shape[dim] / inner_shape[dim];
-  }
+  H5ZARR_RETURN_IF_ERROR(ParseInnerShape(configuration, &inner_shape, &per_shard));
   std::vector<CodecSpec> inner_codecs, index_codecs = {{"bytes", Json()}, {"crc32c", Json()}};
   if (configuration.contains("codecs")) {
     H5ZARR_ASSIGN_OR_RETURN(inner_codecs, ParseCodecs(configuration["codecs"], "codecs"));
@@ -260,9 +248,8 @@ Status CodecChain::Builder::AddSharding(const Json& configuration) {
     H5ZARR_ASSIGN_OR_RETURN(index_codecs,
                             ParseCodecs(configuration["index_codecs"], "index_codecs"));
   }
-  H5ZARR_ASSIGN_OR_RETURN(CodecChain inner,
-                          Build(impl->dtype, std::move(inner_shape), impl->order, inner_codecs, fill,
-                                impl->fill, depth + 1));
+  H5ZARR_ASSIGN_OR_RETURN(CodecChain inner, Build(impl->dtype, std::move(inner_shape), impl->order,
+                                                  inner_codecs, fill, impl->fill, depth + 1));
   impl->sharding = std::make_unique<Sharding>(std::move(inner));
   Sharding& sharding = *impl->sharding;
   sharding.per_shard = std::move(per_shard);
@@ -280,6 +267,29 @@ Status CodecChain::Builder::AddSharding(const Json& configuration) {
   return AddIndexCodecs(index_codecs, &sharding);
 }
 
+Status CodecChain::Builder::ParseInnerShape(const Json& configuration,
+                                            std::vector<uint64_t>* inner_shape,
+                                            std::vector<uint64_t>* per_shard) const {
+  if (!configuration.is_object() || !configuration.contains("chunk_shape") ||
+      !configuration["chunk_shape"].is_array() ||
+      configuration["chunk_shape"].size() != impl->shape.size()) {
+    return InvalidArgumentError("sharding_indexed: chunk_shape must list " +
+                                std::to_string(impl->shape.size()) + " extents");
+  }
+  for (std::size_t i = 0; i < impl->shape.size(); ++i) {
+    const Json& extent = configuration["chunk_shape"][i];
+    const uint64_t dim = impl->order[i];
+    if (!extent.is_number_integer() || extent.get<int64_t>() <= 0 ||
+        impl->shape[dim] % extent.get<uint64_t>() != 0) {
+      return InvalidArgumentError("sharding_indexed: chunk_shape " + extent.dump() +
+                                  " does not divide " + std::to_string(impl->shape[dim]));
+    }
+    (*inner_shape)[dim] = extent.get<uint64_t>();
+    (*per_shard)[dim] = impl->shape[dim] / (*inner_shape)[dim];
+  }
+  return OkStatus();
+}
+
 Status CodecChain::Builder::AddIndexCodecs(const std::vector<CodecSpec>& codecs,
                                            Sharding* sharding) {
   sharding->format.crc32c = false;
@@ -293,7 +303,8 @@ Status CodecChain::Builder::AddIndexCodecs(const std::vector<CodecSpec>& codecs,
       return InvalidArgumentError("sharding_indexed: index_codecs has \"bytes\" behind " +
                                   checksums.front().name);
     }
-    const bool has_endian = codec.configuration.is_object() && codec.configuration.contains("endian");
+    const bool has_endian =
+        codec.configuration.is_object() && codec.configuration.contains("endian");
     const Json endian = has_endian ? codec.configuration["endian"] : Json("little");
     if (endian != "little" && endian != "big") {
       return InvalidArgumentError("sharding_indexed: index_codecs endian " + endian.dump());
@@ -328,7 +339,8 @@ Result<CodecChain> CodecChain::Make(const DType& dtype, std::vector<uint64_t> sh
     std::vector<uint64_t> order(shape.size());
     std::iota(order.begin(), order.end(), uint64_t{0});
     H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<const FillElem> elem, MakeFill(dtype, fill));
-    return Builder::Build(dtype, std::move(shape), std::move(order), codecs, fill, std::move(elem), 0);
+    return Builder::Build(dtype, std::move(shape), std::move(order), codecs, fill, std::move(elem),
+                          0);
   } catch (const nlohmann::json::exception& error) {
     return InvalidArgumentError(std::string("codec configuration: ") + error.what());
   } catch (const std::bad_alloc&) {

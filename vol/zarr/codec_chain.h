@@ -18,8 +18,8 @@
 namespace h5zarr::zarr {
 
 // A decoded chunk. Fixed-size types: `elems` holds them, in *stored* order: C order of the permuted
-// shape (see CodecChain::order). Vlen types: `elems` is an array of VlenRef whose data lie in `heaps`
-// (or in a heap added by a writer, or are the fill value that the chain was made with).
+// shape (see CodecChain::order). Vlen types: `elems` is an array of VlenRef whose data lie in
+// `heaps` (or in a heap added by a writer, or are the fill value that the chain was made with).
 struct DecodedChunk {
   Buffer elems;
   std::vector<Buffer> heaps;
@@ -38,15 +38,15 @@ class CodecChain {
   struct Sharding;  // inner chunk shape, grid of inner chunks per shard, index format, inner chain
 
   const DType& dtype() const;
-  std::span<const uint64_t> shape() const;        // of a decoded chunk, in array dimension order
+  std::span<const uint64_t> shape() const;  // of a decoded chunk, in array dimension order
   // Decoded chunks lie in memory as C order of shape[order[0]], shape[order[1]], …; identity unless
   // the chain begins with transpose (or v2 order F).
   std::span<const uint64_t> order() const;
   std::span<const int64_t> strides_bytes() const;  // of a decoded chunk, by array dimension
   uint64_t elems() const;                          // of a decoded chunk
   uint64_t decoded_bytes() const;                  // elems() * dtype().item_bytes
-  // The bytes of one element of fill in memory (a VlenRef to the fill's content for vlen types; this
-  // chain, or what keep_fill() returns, must outlive it).
+  // The bytes of one element of fill in memory (a VlenRef to the fill's content for vlen types;
+  // this chain, or what keep_fill() returns, must outlive it).
   ByteSpan fill_elem() const;
   std::shared_ptr<const void> keep_fill() const;
 
@@ -61,16 +61,17 @@ class CodecChain {
   double decode_cost_ns() const;  // of one whole chunk
   double encode_cost_ns() const;
 
-  // Decodes one chunk's stored bytes (a whole shard too) into `target`, of exactly the decoded size.
-  // Not for vlen types. kCorrupt names what contradicts. Thread-safe.
+  // Decodes one chunk's stored bytes (a whole shard too) into `target`, of exactly the decoded
+  // size. Not for vlen types. kCorrupt names what contradicts. Thread-safe.
   Status DecodeInto(ByteSpan encoded, MutableByteSpan target) const;
   // Any type.
   Result<DecodedChunk> Decode(ByteSpan encoded) const;
-  // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left out.
+  // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left
+  // out.
   Result<Buffer> Encode(ByteSpan elems) const;
 
-  // True when all of `elems` (one or more elements in memory) are fill: bitwise, or for vlen types by
-  // content.
+  // True when all of `elems` (one or more elements in memory) are fill: bitwise, or for vlen types
+  // by content.
   bool IsFill(ByteSpan elems) const;
 
  private:

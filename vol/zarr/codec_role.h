@@ -1,6 +1,6 @@
-// Which of Zarr's three roles a codec has, by its name: where the `bytes` codec belongs in a v3 chain
-// follows from it. Not the registry of codecs (codec/registry.h): it also knows names that this
-// library cannot decode.
+// Which of Zarr's three roles a codec has, by its name: where the `bytes` codec belongs in a v3
+// chain follows from it. Not the registry of codecs (codec/registry.h): it also knows names that
+// this library cannot decode.
 #ifndef H5ZARR_ZARR_CODEC_ROLE_H_
 #define H5ZARR_ZARR_CODEC_ROLE_H_
 

@@ -1,5 +1,5 @@
-// Consolidated metadata: copies of all documents in one place, for readers that cannot list. Kept true
-// or removed, and never read by this library.
+// Consolidated metadata: copies of all documents in one place, for readers that cannot list. Kept
+// true or removed, and never read by this library.
 #include "zarr/hierarchy.h"
 #include "zarr/metadata_parts.h"
 #include "zarr/node_path.h"
@@ -100,7 +100,8 @@ Status Hierarchy::ConsolidateV3(const std::string& path, std::string* members) {
       // As in ConsolidateV2.
       H5ZARR_ASSIGN_OR_RETURN(const Kind kind, KindAt(child));
       if (kind != Kind::kAbsent) continue;
-      AppendMemberText(child, R"({"attributes": {}, "zarr_format": 3, "node_type": "group"})", members);
+      AppendMemberText(child, R"({"attributes": {}, "zarr_format": 3, "node_type": "group"})",
+                       members);
     }
     if (is_group) H5ZARR_RETURN_IF_ERROR(ConsolidateV3(child, members));
   }
@@ -120,8 +121,9 @@ Status Hierarchy::RewriteConsolidatedV3() {
   std::string text = DumpJson(document.members);
   text.resize(text.rfind('}'));
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  text += ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
-          "\"metadata\": {\n";
+  text +=
+      ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
+      "\"metadata\": {\n";
   text += members;
   text += "}}\n}";
   return store_->Write(root, AsBytes(text));
@@ -157,8 +159,7 @@ Status Hierarchy::ConsolidateV2(const std::string& path, std::string* members) {
 Status Hierarchy::RewriteConsolidatedV2() {
   std::string members;
   H5ZARR_RETURN_IF_ERROR(ConsolidateV2("", &members));
-  const std::string text =
-      "{\"metadata\": {\n" + members + "},\n\"zarr_consolidated_format\": 1}";
+  const std::string text = "{\"metadata\": {\n" + members + "},\n\"zarr_consolidated_format\": 1}";
   return store_->Write(kConsolidatedV2, AsBytes(text));
 }
 

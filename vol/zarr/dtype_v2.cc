@@ -37,11 +37,13 @@ Status ParseTimeUnit(const std::string& text, std::string_view unit, DType* dtyp
 bool IsNumberSize(Kind kind, uint64_t item_bytes) {
   switch (kind) {
     case Kind::kBool: return item_bytes == 1;
-    case Kind::kInt: case Kind::kUint:
+    case Kind::kInt:
+    case Kind::kUint:
       return item_bytes == 1 || item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
     case Kind::kFloat: return item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
     case Kind::kComplex: return item_bytes == 8 || item_bytes == 16;
-    case Kind::kDatetime: case Kind::kTimedelta: return item_bytes == 8;
+    case Kind::kDatetime:
+    case Kind::kTimedelta: return item_bytes == 8;
     default: return true;
   }
 }
@@ -53,7 +55,8 @@ std::optional<Kind> KindOf(char code) {
     case 'u': return Kind::kUint;
     case 'f': return Kind::kFloat;
     case 'c': return Kind::kComplex;
-    case 'S': case 'a': return Kind::kBytes;
+    case 'S':
+    case 'a': return Kind::kBytes;
     case 'U': return Kind::kUtf32;
     case 'V': return Kind::kRaw;
     case 'M': return Kind::kDatetime;
@@ -91,7 +94,8 @@ Result<DType> ParseTypeString(const std::string& text) {
     return UnsupportedError("dtype '" + text + "': numbers of this size are not supported");
   }
   if (*kind == Kind::kUtf32) {
-    if (dtype.item_bytes > kMaxItemBytes) return UnsupportedError("dtype '" + text + "' is too large");
+    if (dtype.item_bytes > kMaxItemBytes)
+      return UnsupportedError("dtype '" + text + "' is too large");
     dtype.item_bytes *= 4;
   }
   if (dtype.item_bytes > kMaxItemBytes) {
@@ -161,7 +165,8 @@ Result<DType> ParseDTypeV2(const Json& dtype) {
   return NoThrow("dtype", [&]() -> Result<DType> {
     if (dtype.is_string()) return ParseTypeString(dtype.get_ref<const std::string&>());
     if (!dtype.is_array() || dtype.empty()) {
-      return CorruptError("dtype is " + BriefJson(dtype) + "; expected a string or a list of fields");
+      return CorruptError("dtype is " + BriefJson(dtype) +
+                          "; expected a string or a list of fields");
     }
     DType result;
     result.kind = Kind::kStruct;
@@ -177,7 +182,8 @@ Result<Json> FormatDTypeV2(const DType& dtype) {
       case Kind::kInt: return Json(TypeString(dtype, 'i', dtype.item_bytes));
       case Kind::kUint: return Json(TypeString(dtype, 'u', dtype.item_bytes));
       case Kind::kFloat:
-        if (dtype.format == "bfloat16" && dtype.endian == Endian::kLittle) return Json(dtype.format);
+        if (dtype.format == "bfloat16" && dtype.endian == Endian::kLittle)
+          return Json(dtype.format);
         if (!dtype.format.empty()) {
           return UnsupportedError("Zarr v2 has no float format '" + dtype.format + "'");
         }
@@ -194,7 +200,8 @@ Result<Json> FormatDTypeV2(const DType& dtype) {
       case Kind::kDatetime: return FormatTime(dtype, 'M');
       case Kind::kTimedelta: return FormatTime(dtype, 'm');
       case Kind::kStruct: return FormatStruct(dtype);
-      case Kind::kString: case Kind::kVlenBytes: return Json("|O");
+      case Kind::kString:
+      case Kind::kVlenBytes: return Json("|O");
     }
     return InternalError("data type of an unknown kind");
   });

@@ -68,14 +68,14 @@ Result<DType> ParseRawBits(const std::string& name) {
     return UnsupportedError("data type '" + name + "' is not known");
   }
   if (bits % 8 != 0 || bits / 8 > kMaxItemBytes) {
-    return UnsupportedError("data type '" + name + "': expected a multiple of 8 bits, at most 64 MiB");
+    return UnsupportedError("data type '" + name +
+                            "': expected a multiple of 8 bits, at most 64 MiB");
   }
   return DType::Raw(bits / 8);
 }
 
 Result<DType> ParseTime(const CodecSpec& spec) {
-  DType dtype =
-      MakeDType(spec.name == "numpy.datetime64" ? Kind::kDatetime : Kind::kTimedelta, 8);
+  DType dtype = MakeDType(spec.name == "numpy.datetime64" ? Kind::kDatetime : Kind::kTimedelta, 8);
   const Json* unit = FindMember(spec.configuration, "unit");
   if (unit == nullptr || !unit->is_string()) {
     return CorruptError("data type " + spec.name + ": no unit");
@@ -153,7 +153,8 @@ Result<Json> FormatNumber(const DType& dtype) {
     return Json(dtype.format);
   }
   for (const NumberName& number : kNumbers) {
-    if (number.kind == dtype.kind && number.item_bytes == dtype.item_bytes) return Json(number.name);
+    if (number.kind == dtype.kind && number.item_bytes == dtype.item_bytes)
+      return Json(number.name);
   }
   if (dtype.kind == Kind::kComplex && dtype.item_bytes == 4) return Json("complex_float16");
   return UnsupportedError("Zarr v3 has no number type of " + std::to_string(dtype.item_bytes) +
@@ -201,17 +202,22 @@ Result<DType> ParseDTypeV3(const Json& data_type) {
 Result<Json> FormatDTypeV3(const DType& dtype) {
   return NoThrow("data type", [&]() -> Result<Json> {
     switch (dtype.kind) {
-      case Kind::kBool: case Kind::kInt: case Kind::kUint: case Kind::kFloat: case Kind::kComplex:
-        return FormatNumber(dtype);
+      case Kind::kBool:
+      case Kind::kInt:
+      case Kind::kUint:
+      case Kind::kFloat:
+      case Kind::kComplex: return FormatNumber(dtype);
       case Kind::kRaw: return Configured("raw_bytes", "length_bytes", dtype.item_bytes);
-      case Kind::kBytes: return Configured("null_terminated_bytes", "length_bytes", dtype.item_bytes);
+      case Kind::kBytes:
+        return Configured("null_terminated_bytes", "length_bytes", dtype.item_bytes);
       case Kind::kUtf32: return Configured("fixed_length_utf32", "length_bytes", dtype.item_bytes);
-      case Kind::kDatetime: case Kind::kTimedelta: {
+      case Kind::kDatetime:
+      case Kind::kTimedelta: {
         Json configuration = Json::object();
         configuration["unit"] = dtype.unit.empty() ? "generic" : dtype.unit;
         configuration["scale_factor"] = dtype.scale_factor;
-        return FormatNamed(
-            dtype.kind == Kind::kDatetime ? "numpy.datetime64" : "numpy.timedelta64", configuration);
+        return FormatNamed(dtype.kind == Kind::kDatetime ? "numpy.datetime64" : "numpy.timedelta64",
+                           configuration);
       }
       case Kind::kStruct: return FormatStruct(dtype);
       case Kind::kString: return Json("string");

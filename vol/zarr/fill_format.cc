@@ -151,8 +151,9 @@ Result<Json> FormatStruct(ByteSpan bytes, const DType& dtype, int zarr_format) {
 Result<Json> FormatBytes(ByteSpan bytes, const DType& dtype, int zarr_format) {
   switch (dtype.kind) {
     case Kind::kBool: return Json(bytes[0] != std::byte{0});
-    case Kind::kInt: case Kind::kDatetime: case Kind::kTimedelta:
-      return FormatSigned(ToWord(bytes, dtype.endian), dtype.item_bytes);
+    case Kind::kInt:
+    case Kind::kDatetime:
+    case Kind::kTimedelta: return FormatSigned(ToWord(bytes, dtype.endian), dtype.item_bytes);
     case Kind::kUint: return Json(ToWord(bytes, dtype.endian));
     case Kind::kFloat: return FormatFloat(bytes, dtype, zarr_format);
     case Kind::kComplex: return FormatComplex(bytes, dtype, zarr_format);

@@ -63,8 +63,9 @@ std::optional<Integer> ToInteger(const Json& value) {
 
 Result<Bytes> ParseInteger(const Json& value, const DType& dtype) {
   const bool is_signed = dtype.kind != Kind::kUint;
-  const std::string expected = (is_signed ? "a signed" : "an unsigned") + std::string(" integer of ") +
-                               std::to_string(dtype.item_bytes) + " bytes";
+  const std::string expected = (is_signed ? "a signed" : "an unsigned") +
+                               std::string(" integer of ") + std::to_string(dtype.item_bytes) +
+                               " bytes";
   const std::optional<Integer> integer = ToInteger(value);
   if (!integer) return Mismatch(value, expected);
   const int bits = static_cast<int>(8 * dtype.item_bytes);
@@ -86,7 +87,8 @@ Result<Bytes> ParseHexFloat(const Json& value, const DType& dtype) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data() + 2, last, word, 16);
   if (error != std::errc() || end != last || text.size() != 2 + 2 * dtype.item_bytes) {
-    return Mismatch(value, "0x and " + std::to_string(2 * dtype.item_bytes) + " hexadecimal digits");
+    return Mismatch(value,
+                    "0x and " + std::to_string(2 * dtype.item_bytes) + " hexadecimal digits");
   }
   return WordBytes(word, dtype.item_bytes, dtype.endian);
 }
@@ -119,8 +121,7 @@ Result<Bytes> ParseFloat(const Json& value, const DType& dtype, int zarr_format)
   if (dtype.format.empty() && dtype.item_bytes == 4) {
     return WordBytes(std::bit_cast<uint32_t>(static_cast<float>(number)), 4, dtype.endian);
   }
-  const SmallFloat* format =
-      dtype.format.empty() ? &Binary16() : FindSmallFloat(dtype.format);
+  const SmallFloat* format = dtype.format.empty() ? &Binary16() : FindSmallFloat(dtype.format);
   if (format == nullptr || format->item_bytes() != dtype.item_bytes) {
     return UnsupportedError("fill value of float format '" + dtype.format + "'");
   }
@@ -133,8 +134,7 @@ Result<Bytes> ParseComplex(const Json& value, const DType& dtype, int zarr_forma
   const DType part = DType::Float(dtype.item_bytes / 2, dtype.endian);
   const bool is_pair = value.is_array() && value.size() == 2;
   if (value.is_array() && !is_pair) return Mismatch(value, "[real, imaginary]");
-  H5ZARR_ASSIGN_OR_RETURN(Bytes bytes,
-                          ParseFloat(is_pair ? value[0] : value, part, zarr_format));
+  H5ZARR_ASSIGN_OR_RETURN(Bytes bytes, ParseFloat(is_pair ? value[0] : value, part, zarr_format));
   H5ZARR_ASSIGN_OR_RETURN(const Bytes imaginary,
                           ParseFloat(is_pair ? value[1] : Json(0), part, zarr_format));
   bytes.insert(bytes.end(), imaginary.begin(), imaginary.end());
@@ -214,8 +214,8 @@ Result<Bytes> ParseFixedBytes(const Json& value, const DType& dtype) {
 
 Result<Bytes> ParseUtf32(const Json& value, const DType& dtype) {
   if (SaysZero(value)) return Bytes(dtype.item_bytes);
-  const std::string expected = "a text of at most " + std::to_string(dtype.item_bytes / 4) +
-                               " code points";
+  const std::string expected =
+      "a text of at most " + std::to_string(dtype.item_bytes / 4) + " code points";
   if (!value.is_string()) return Mismatch(value, expected);
   Bytes bytes;
   const auto& text = value.get_ref<const std::string&>();  // valid UTF-8: ParseJson saw to it
@@ -274,14 +274,16 @@ void SwapFromLittle(const DType& dtype, std::byte* bytes) {
 Result<Bytes> ParseStructFields(const Json& value, const DType& dtype, int zarr_format) {
   Bytes bytes(dtype.item_bytes);
   if (value.is_array() && value.size() != dtype.fields.size()) {
-    return Mismatch(value, "a value for each of " + std::to_string(dtype.fields.size()) + " fields");
+    return Mismatch(value,
+                    "a value for each of " + std::to_string(dtype.fields.size()) + " fields");
   }
   std::size_t index = 0;
   for (const DTypeField& field : dtype.fields) {
     const Json* member = value.is_array() ? &value[index] : FindMember(value, field.name);
     ++index;
     if (member == nullptr) return Mismatch(value, "a value for field '" + field.name + "'");
-    H5ZARR_ASSIGN_OR_RETURN(const FillValue part, ParseFillValue(*member, field.dtype, zarr_format));
+    H5ZARR_ASSIGN_OR_RETURN(const FillValue part,
+                            ParseFillValue(*member, field.dtype, zarr_format));
     const uint64_t elems = CheckedProduct(field.shape).value_or(0);
     for (uint64_t i = 0; i < elems && !part.bytes.empty(); ++i) {
       std::memcpy(bytes.data() + field.offset_bytes + i * part.bytes.size(), part.bytes.data(),
@@ -307,15 +309,18 @@ Result<Bytes> ParseStruct(const Json& value, const DType& dtype, int zarr_format
 Result<Bytes> ParseByKind(const Json& value, const DType& dtype, int zarr_format) {
   switch (dtype.kind) {
     case Kind::kBool: return ParseBool(value);
-    case Kind::kInt: case Kind::kUint: return ParseInteger(value, dtype);
+    case Kind::kInt:
+    case Kind::kUint: return ParseInteger(value, dtype);
     case Kind::kFloat: return ParseFloat(value, dtype, zarr_format);
     case Kind::kComplex: return ParseComplex(value, dtype, zarr_format);
     case Kind::kRaw: return ParseRaw(value, dtype);
     case Kind::kBytes: return ParseFixedBytes(value, dtype);
     case Kind::kUtf32: return ParseUtf32(value, dtype);
-    case Kind::kDatetime: case Kind::kTimedelta: return ParseTime(value, dtype);
+    case Kind::kDatetime:
+    case Kind::kTimedelta: return ParseTime(value, dtype);
     case Kind::kStruct: return ParseStruct(value, dtype, zarr_format);
-    case Kind::kString: case Kind::kVlenBytes: return ParseVlen(value, dtype, zarr_format);
+    case Kind::kString:
+    case Kind::kVlenBytes: return ParseVlen(value, dtype, zarr_format);
   }
   return InternalError("fill value of an unknown kind");
 }
@@ -324,10 +329,15 @@ Result<Bytes> ParseByKind(const Json& value, const DType& dtype, int zarr_format
 bool IsListOfOne(const Json& value, const DType& dtype) {
   if (!value.is_array() || value.size() != 1) return false;
   switch (dtype.kind) {
-    case Kind::kBool: case Kind::kInt: case Kind::kUint: case Kind::kFloat:
-    case Kind::kDatetime: case Kind::kTimedelta:
-      return true;
-    case Kind::kBytes: case Kind::kUtf32: case Kind::kString: return value[0].is_string();
+    case Kind::kBool:
+    case Kind::kInt:
+    case Kind::kUint:
+    case Kind::kFloat:
+    case Kind::kDatetime:
+    case Kind::kTimedelta: return true;
+    case Kind::kBytes:
+    case Kind::kUtf32:
+    case Kind::kString: return value[0].is_string();
     default: return false;
   }
 }

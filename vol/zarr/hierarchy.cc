@@ -12,8 +12,8 @@ namespace {
 constexpr int kImplicitLevels = 4;
 constexpr int kImplicitEntries = 1000;
 
-// The format of the first node found below folder `path`, nearest first; 0 when there is none within
-// the limits, or when the store cannot list.
+// The format of the first node found below folder `path`, nearest first; 0 when there is none
+// within the limits, or when the store cannot list.
 Result<int> FormatBelow(Store* store, const std::string& path) {
   struct Folder {
     std::string path;
@@ -44,8 +44,8 @@ Result<int> FormatBelow(Store* store, const std::string& path) {
   return 0;
 }
 
-// Whether a node's document lies at `path`. `format_hint` is tried first and updated: the children of
-// one group are mostly of one kind, and each stat counts when there are 100,000.
+// Whether a node's document lies at `path`. `format_hint` is tried first and updated: the children
+// of one group are mostly of one kind, and each stat counts when there are 100,000.
 Result<bool> HasDocument(Store* store, const std::string& path, std::string_view* format_hint) {
   const auto exists = [&](std::string_view document) -> Result<bool> {
     H5ZARR_ASSIGN_OR_RETURN(const auto bytes, store->ObjectBytes(JoinPath(path, document)));
@@ -216,8 +216,7 @@ Status Hierarchy::Write(const Node& node) {
     if (!CanBePath(node.path)) {
       return InvalidArgumentError("'" + node.path + "' is no path of a Zarr node");
     }
-    const int zarr_format =
-        node.is_array() ? node.array().zarr_format : node.group().zarr_format;
+    const int zarr_format = node.is_array() ? node.array().zarr_format : node.group().zarr_format;
     auto texts = node.is_array() ? FormatArray(node.array()) : FormatGroup(node.group());
     if (!texts.ok()) return texts.status().WithContext("'" + node.path + "'");
     H5ZARR_RETURN_IF_ERROR(InvalidateAbove(node.path));
@@ -256,8 +255,7 @@ Status Hierarchy::RemoveBelow(const std::string& path, Kind kind) {
     const std::string child = JoinPath(path, entry.name);
     // A document that says no kind is removed as a group is: last.
     const auto child_kind = KindAt(child);
-    const bool unreadable =
-        !child_kind.ok() && child_kind.status().code() != StatusCode::kCorrupt;
+    const bool unreadable = !child_kind.ok() && child_kind.status().code() != StatusCode::kCorrupt;
     if (unreadable) return child_kind.status();
     H5ZARR_RETURN_IF_ERROR(RemoveBelow(child, child_kind.ok() ? *child_kind : Kind::kGroup));
   }

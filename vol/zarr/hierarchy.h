@@ -46,15 +46,15 @@ class Hierarchy {
   Result<std::optional<Node>> Open(std::string_view path);
 
   // The names of the nodes directly below group `path`, sorted bytewise; none below an array. Costs
-  // one listing and a stat or two an entry; a document is read only to tell whether `path` is an array
-  // where Open or Write has not already seen a group there. Folders that are neither nodes nor implicit
-  // groups, files and dot-names that are no nodes are left out.
+  // one listing and a stat or two an entry; a document is read only to tell whether `path` is an
+  // array where Open or Write has not already seen a group there. Folders that are neither nodes
+  // nor implicit groups, files and dot-names that are no nodes are left out.
   Result<std::vector<std::string>> ListNames(std::string_view path);
 
   // Stores the node's document(s), creating or replacing. Its parents must have been stored before:
-  // writing never makes implicit groups. The document is replaced atomically (v2: .zattrs first, then
-  // .zarray or .zgroup). Unchanged documents are the caller's business to skip; so is CheckNodeName
-  // for new names, since stores of others may hold nodes whose names it refuses.
+  // writing never makes implicit groups. The document is replaced atomically (v2: .zattrs first,
+  // then .zarray or .zgroup). Unchanged documents are the caller's business to skip; so is
+  // CheckNodeName for new names, since stores of others may hold nodes whose names it refuses.
   Status Write(const Node& node);
 
   // Removes a node and everything below it: chunks and children go first and its own document last,
@@ -67,10 +67,9 @@ class Hierarchy {
 
   // Consolidated metadata: v3's member of the root document, or v2's .zmetadata.
   // HasConsolidated reads the root once and remembers whether it was there before our first change;
-  // Invalidate removes it (once; cheap later) and is part of Write, Remove and Move, which also remove
-  // that of the groups between the root and what they change;
-  // Rewrite walks all nodes and writes it anew in the form that was there, or does nothing where none
-  // was.
+  // Invalidate removes it (once; cheap later) and is part of Write, Remove and Move, which also
+  // remove that of the groups between the root and what they change; Rewrite walks all nodes and
+  // writes it anew in the form that was there, or does nothing where none was.
   Result<bool> HasConsolidated();
   Status InvalidateConsolidated();
   Status RewriteConsolidated();
@@ -104,10 +103,10 @@ class Hierarchy {
 
   Store* store_;
   uint64_t documents_read_ = 0;
-  std::unordered_set<std::string> groups_;  // paths at which a group's document was seen
+  std::unordered_set<std::string> groups_;          // paths at which a group's document was seen
   std::unordered_set<std::string> unconsolidated_;  // groups below the root that have none any more
-  std::optional<bool> has_consolidated_;    // before our first change
-  int consolidated_format_ = 0;             // 2 or 3: what RewriteConsolidated writes
+  std::optional<bool> has_consolidated_;            // before our first change
+  int consolidated_format_ = 0;                     // 2 or 3: what RewriteConsolidated writes
   bool consolidated_invalidated_ = false;
 };
 

@@ -41,9 +41,7 @@ void AppendUtf8(uint32_t code_point, std::string* out) {
 // surrogates and code points above U+10FFFF included).
 std::size_t Utf8SequenceBytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](std::size_t i) {
-    return i < text.size() && (byte(i) & 0xC0) == 0x80;
-  };
+  const auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead <= 0xDF) return continues(1) ? 2 : 0;
@@ -227,7 +225,9 @@ class Parser {
     const char c = Peek();
     if (position_ < text_.size()) ++position_;
     switch (c) {
-      case '"': case '\\': case '/': out->push_back(c); return OkStatus();
+      case '"':
+      case '\\':
+      case '/': out->push_back(c); return OkStatus();
       case 'b': out->push_back('\b'); return OkStatus();
       case 'f': out->push_back('\f'); return OkStatus();
       case 'n': out->push_back('\n'); return OkStatus();
@@ -361,8 +361,10 @@ std::size_t SkipValueText(std::string_view text, std::size_t position) {
         position = SkipStringText(text, position);
         if (position == std::string_view::npos || depth == 0) return position;
         continue;
-      case '{': case '[': ++depth; break;
-      case '}': case ']':
+      case '{':
+      case '[': ++depth; break;
+      case '}':
+      case ']':
         if (depth == 0) return position;  // behind a number or word
         if (--depth == 0) return position + 1;
         break;
@@ -405,10 +407,6 @@ std::string BriefJson(const Json& json, std::size_t max_bytes) {
     text += "...";
   }
   return text;
-}
-
-void AppendMember(Json* object, std::string name, Json value) {
-  MembersOf(*object).emplace_back(std::move(name), std::move(value));
 }
 
 const Json* FindMember(const Json& object, std::string_view name) {

@@ -63,8 +63,9 @@ struct ArrayMetadata {
   std::vector<CodecSpec> codecs;
   std::vector<std::optional<std::string>> dimension_names;  // empty: none given
   Json attributes = Json::object();  // user attributes, whatever the format keeps them in
-  // The document this was parsed from (v3 zarr.json without attributes; v2 .zarray), or null. Writing
-  // starts from it, so that unknown members and the order of members survive.
+  // The document this was parsed from (v3 zarr.json, whose `attributes` is null here to keep its
+  // place; v2 .zarray), or null. Writing starts from it, so that unknown members and the order of
+  // members survive. A new array may give a `data_type` here to choose among spellings of its dtype.
   Json document;
 
   std::size_t rank() const { return shape.size(); }
@@ -73,7 +74,7 @@ struct ArrayMetadata {
 struct GroupMetadata {
   int zarr_format = 3;
   Json attributes = Json::object();
-  Json document;                   // zarr.json without attributes and consolidated_metadata; .zgroup
+  Json document;                   // as above, without consolidated_metadata; .zgroup
   bool has_consolidated = false;   // v3: an inline consolidated_metadata member is (was) there
 };
 

@@ -67,8 +67,8 @@ Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype,
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if ((*chunk_shape)[d] != 0) continue;
     if (shape[d] != 0) {
-      return CorruptError("chunk shape " + ShapeText(*chunk_shape) +
-                          " has extent 0 where shape " + ShapeText(shape) + " has not");
+      return CorruptError("chunk shape " + ShapeText(*chunk_shape) + " has extent 0 where shape " +
+                          ShapeText(shape) + " has not");
     }
     (*chunk_shape)[d] = 1;
   }
@@ -77,8 +77,9 @@ Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype,
     return UnsupportedError("shape " + ShapeText(shape) + " has 2^63 elements or more");
   }
   const auto chunk_elems = CheckedProduct(*chunk_shape);
-  const auto chunk_bytes =
-      chunk_elems ? CheckedMul(*chunk_elems, std::max<uint64_t>(1, dtype.item_bytes)) : std::nullopt;
+  const auto chunk_bytes = chunk_elems
+                               ? CheckedMul(*chunk_elems, std::max<uint64_t>(1, dtype.item_bytes))
+                               : std::nullopt;
   if (!chunk_bytes || *chunk_bytes > uint64_t{INT64_MAX}) {
     return UnsupportedError("a chunk of shape " + ShapeText(*chunk_shape) + " with elements of " +
                             std::to_string(dtype.item_bytes) + " bytes has 2^63 bytes or more");

@@ -17,8 +17,9 @@
 
 namespace h5zarr::zarr {
 
-inline constexpr std::size_t kMaxRank = 32;              // HDF5's limit too
-inline constexpr uint64_t kMaxItemBytes = 64ull << 20;   // of one element: its fill is kept in memory
+inline constexpr std::size_t kMaxRank = 32;  // HDF5's limit too
+inline constexpr uint64_t kMaxItemBytes = 64ull
+                                          << 20;  // of one element: its fill is kept in memory
 
 // Runs `body` and turns what third parties throw into a Status.
 template <typename Body>
@@ -45,7 +46,8 @@ Result<std::vector<uint64_t>> ParseExtents(const Json& value, std::string_view w
 Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype,
                     std::vector<uint64_t>* chunk_shape);
 
-// Checks the chunk shapes of sharding codecs, at any depth, in a v3 chain for chunks of `chunk_shape`.
+// Checks the chunk shapes of sharding codecs, at any depth, in a v3 chain for chunks of
+// `chunk_shape`.
 Status CheckSharding(const std::vector<CodecSpec>& codecs, std::vector<uint64_t> chunk_shape);
 
 // A v3 extension point — a name, or an object with `name` and optional `configuration` — as a codec
@@ -59,7 +61,8 @@ void SetMember(Json* document, std::string_view name, Json value);
 
 // Gives `dtype` and all its fields the byte order, as v3's bytes codec does.
 void SetEndian(DType* dtype, Endian endian);
-// The one byte order of all multi-byte parts; little where there are none; nothing where they differ.
+// The one byte order of all multi-byte parts; little where there are none; nothing where they
+// differ.
 std::optional<Endian> CommonEndian(const DType& dtype);
 // Whether any part of an element has a byte order.
 bool AnyEndian(const DType& dtype);
@@ -67,15 +70,15 @@ bool AnyEndian(const DType& dtype);
 // Appends a member behind those that are there. kUnsupported when the struct grows too large.
 Status AppendField(DType* dtype, std::string name, std::vector<uint64_t> shape, DType member);
 
-// item_bytes of `dtype` as the fill of an array or of an undefined value: zero bytes, or nothing for
-// the variable-length kinds.
+// item_bytes of `dtype` as the fill of an array or of an undefined value: zero bytes, or nothing
+// for the variable-length kinds.
 FillValue ZeroFill(const DType& dtype, bool defined);
 
 // A fill value spelled as v3's `struct` has it: an object with a value for each field.
 Result<Json> FormatStructFill(ByteSpan bytes, const DType& dtype);
 
-// zarr.json as parsed, but for the value of consolidated_metadata, which may be many megabytes and is
-// cut out of the text before that is parsed.
+// zarr.json as parsed, but for the value of consolidated_metadata, which may be many megabytes and
+// is cut out of the text before that is parsed.
 struct DocumentV3 {
   Json members;
   bool has_consolidated = false;

@@ -201,9 +201,9 @@ Result<std::string> FormatArrayV2(const ArrayMetadata& metadata) {
   }
   if (!before || before->codecs != metadata.codecs) {
     const auto& codecs = metadata.codecs;
-    if (metadata.dtype.is_vlen() && std::none_of(codecs.begin(), codecs.end(), [](const auto& codec) {
-          return IsObjectCodecV2(codec.name);
-        })) {
+    if (metadata.dtype.is_vlen() &&
+        std::none_of(codecs.begin(), codecs.end(),
+                     [](const auto& codec) { return IsObjectCodecV2(codec.name); })) {
       return InvalidArgumentError("variable-length elements need an object codec");
     }
     SetCodecs(codecs, metadata.rank(), &document);

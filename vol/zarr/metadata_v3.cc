@@ -10,10 +10,12 @@ namespace h5zarr::zarr {
 namespace {
 
 constexpr std::array<std::string_view, 11> kArrayMembers = {
-    "zarr_format", "node_type",  "shape",           "data_type",           "chunk_grid",
-    "codecs",      "fill_value", "attributes",      "chunk_key_encoding",  "dimension_names",
-    "storage_transformers"};
-constexpr std::array<std::string_view, 3> kGroupMembers = {"zarr_format", "node_type", "attributes"};
+    "zarr_format",     "node_type",           "shape",
+    "data_type",       "chunk_grid",          "codecs",
+    "fill_value",      "attributes",          "chunk_key_encoding",
+    "dimension_names", "storage_transformers"};
+constexpr std::array<std::string_view, 3> kGroupMembers = {"zarr_format", "node_type",
+                                                           "attributes"};
 
 // An unknown member may change what the rest means unless it says that it may be ignored.
 template <std::size_t N>
@@ -22,7 +24,8 @@ Status CheckMembers(const Json& document, const std::array<std::string_view, N>&
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const Json* must_understand = FindMember(value, "must_understand");
     if (must_understand != nullptr && *must_understand == false) continue;
-    return UnsupportedError("member '" + name + "' is not known, and is not marked as one that may "
+    return UnsupportedError("member '" + name +
+                            "' is not known, and is not marked as one that may "
                             "be ignored");
   }
   return OkStatus();
@@ -120,7 +123,8 @@ Result<std::optional<Endian>> ChainEndian(const std::vector<CodecSpec>& codecs) 
   return endian;
 }
 
-// The order of roles, as far as the codecs are known: array → array, one array → bytes, bytes → bytes.
+// The order of roles, as far as the codecs are known: array → array, one array → bytes, bytes →
+// bytes.
 Status CheckRoles(const std::vector<CodecSpec>& codecs) {
   bool has_bytes = false;
   bool has_unknown = false;
@@ -133,7 +137,8 @@ Status CheckRoles(const std::vector<CodecSpec>& codecs) {
         }
         break;
       case CodecRole::kArrayToBytes:
-        if (has_bytes) return CorruptError("codecs: " + codec.name + " is the second array to bytes codec");
+        if (has_bytes)
+          return CorruptError("codecs: " + codec.name + " is the second array to bytes codec");
         has_bytes = true;
         break;
       case CodecRole::kBytesToBytes:

@@ -60,7 +60,8 @@ Result<Json> FormatChain(std::vector<CodecSpec> codecs, const DType& dtype, Endi
 Json FormatKeyEncoding(const ChunkKeyEncoding& encoding) {
   Json configuration = Json::object();
   configuration["separator"] = std::string(1, encoding.separator);
-  return FormatNamed(encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default", configuration);
+  return FormatNamed(encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default",
+                     configuration);
 }
 
 Json FormatDimensionNames(const std::vector<std::optional<std::string>>& names) {
@@ -114,7 +115,8 @@ Json FormatGrid(const std::vector<uint64_t>& chunk_shape) {
 bool GridSays(const Json& document, const std::vector<uint64_t>& chunk_shape) {
   const Json* grid = FindMember(document, "chunk_grid");
   const Json* configuration = grid == nullptr ? nullptr : FindMember(*grid, "configuration");
-  const Json* shape = configuration == nullptr ? nullptr : FindMember(*configuration, "chunk_shape");
+  const Json* shape =
+      configuration == nullptr ? nullptr : FindMember(*configuration, "chunk_shape");
   return shape != nullptr && *shape == chunk_shape;
 }
 

@@ -122,8 +122,7 @@ Status Plan::AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_
   return OkStatus();
 }
 
-void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t first_part,
-                       uint64_t elems) {
+void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t first_part, uint64_t elems) {
   Dim& out = dims_[dim];
   const uint64_t inner = grid_->inner_shape()[dim];
   const uint64_t extent = grid_->shape()[dim];
@@ -189,8 +188,8 @@ bool Plan::ObjectWhole(uint64_t object_ordinal) const {
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
     const DimObject& object = dims_[dim].objects[indexes[dim]];
     const uint64_t begin = object.coord * grid_->chunk_shape()[dim];
-    const uint64_t live = std::min(
-        grid_->per_object()[dim], CeilDiv(grid_->shape()[dim] - begin, grid_->inner_shape()[dim]));
+    const uint64_t live = std::min(grid_->per_object()[dim],
+                                   CeilDiv(grid_->shape()[dim] - begin, grid_->inner_shape()[dim]));
     if (!object.whole || object.chunk_count != live) return false;
   }
   return true;

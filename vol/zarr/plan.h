@@ -36,7 +36,8 @@ struct Piece {
     mem_strides_bytes[dims] = mem_stride_bytes;
     ++dims;
   }
-  // Sorts dimensions by falling stride within the chunk and joins those that are one in both layouts.
+  // Sorts dimensions by falling stride within the chunk and joins those that are one in both
+  // layouts.
   void Simplify();
   // After Simplify: true when the elements are consecutive in both layouts.
   bool IsContiguous(uint64_t elem_bytes) const {
@@ -52,9 +53,9 @@ struct Piece {
 
 // One inner chunk that a plan touches.
 struct ChunkTask {
-  uint64_t id = 0;       // see ChunkGrid
-  uint64_t elems = 0;    // selected ones (with repetitions, for runs)
-  bool whole = false;    // all of the chunk that lies within the array is selected
+  uint64_t id = 0;              // see ChunkGrid
+  uint64_t elems = 0;           // selected ones (with repetitions, for runs)
+  bool whole = false;           // all of the chunk that lies within the array is selected
   uint64_t object_ordinal = 0;  // for the plan that made it
   uint64_t chunk_ordinal = 0;
 };
@@ -67,8 +68,8 @@ struct ChunkLayout {
 
 class Plan {
  public:
-  // kOutOfRange when the selection leaves the shape, kInvalidArgument when it makes no sense. `grid`
-  // and what `layout` refers to must outlive the plan, `selection` too.
+  // kOutOfRange when the selection leaves the shape, kInvalidArgument when it makes no sense.
+  // `grid` and what `layout` refers to must outlive the plan, `selection` too.
   static Result<Plan> Make(const ChunkGrid& grid, const ChunkLayout& layout,
                            const Selection& selection);
 
@@ -91,7 +92,7 @@ class Plan {
     uint64_t count = 0;
     uint64_t stride = 0;
     uint64_t block = 0;
-    uint64_t ordinal = 0;   // of the first among the dimension's selected indices
+    uint64_t ordinal = 0;  // of the first among the dimension's selected indices
   };
   struct DimChunk {
     uint64_t id_part = 0;

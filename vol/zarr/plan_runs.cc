@@ -58,8 +58,7 @@ void Plan::AddRun(const Run& run, std::size_t row_dims, std::span<const uint64_t
       const uint64_t chunk = coord / inner[dim];
       const uint64_t in_chunk = coord % inner[dim];
       segment.id += grid_->IdPart(dim, chunk);
-      segment.chunk_offset_bytes +=
-          in_chunk * static_cast<uint64_t>(layout_.strides_bytes[dim]);
+      segment.chunk_offset_bytes += in_chunk * static_cast<uint64_t>(layout_.strides_bytes[dim]);
       if (dim + 1 == row_dims) {
         const uint64_t row_left = std::min(inner[dim] - in_chunk, grid_->shape()[dim] - coord);
         fits = std::min(left, row_left * row_strides[dim] - rest);

@@ -29,10 +29,10 @@ Status ReadBatch::Run() {
     if (status.ok()) return status;
     const bool stale = std::any_of(needs_.begin(), needs_.end(),
                                    [](const auto& need) { return need.second.from_cache; });
-    // A corrupt read through an index from an earlier call may just be a shard that was replaced in a
-    // store that cannot tell.
-    const bool retry = status.code() == StatusCode::kChanged ||
-                       (status.code() == StatusCode::kCorrupt && stale);
+    // A corrupt read through an index from an earlier call may just be a shard that was replaced in
+    // a store that cannot tell.
+    const bool retry =
+        status.code() == StatusCode::kChanged || (status.code() == StatusCode::kCorrupt && stale);
     if (!retry || attempt == kAttempts) return status;
     ForgetIndexes();
   }
@@ -180,8 +180,8 @@ void ReadBatch::AddWholeOp(uint32_t job_index, const Place& place) {
 Status ReadBatch::RunLocal() {
   double cost_ns = 0;
   for (uint32_t i : local_jobs_) {
-    cost_ns += kCopyNsPerByte *
-               static_cast<double>(jobs_[i].task.elems * jobs_[i].array->elem_bytes());
+    cost_ns +=
+        kCopyNsPerByte * static_cast<double>(jobs_[i].task.elems * jobs_[i].array->elem_bytes());
   }
   return executor_.ParallelFor(local_jobs_.size(), cost_ns, [this](std::size_t i) -> Status {
     ReadJob& job = jobs_[local_jobs_[i]];

@@ -1,5 +1,5 @@
-// ReadBatch: one slice of a read — jobs for inner chunks of any number of arrays — from missing shard
-// indexes over byte ranges to decoded elements in their place.
+// ReadBatch: one slice of a read — jobs for inner chunks of any number of arrays — from missing
+// shard indexes over byte ranges to decoded elements in their place.
 #ifndef H5ZARR_ZARR_READ_BATCH_H_
 #define H5ZARR_ZARR_READ_BATCH_H_
 
@@ -15,15 +15,15 @@
 
 namespace h5zarr::zarr {
 
-// One inner chunk to read. With a plan its elements go to `buffer`; without one, or with `keep`, the
-// decoded chunk is handed out in `loaded` (null when the chunk is absent).
+// One inner chunk to read. With a plan its elements go to `buffer`; without one, or with `keep`,
+// the decoded chunk is handed out in `loaded` (null when the chunk is absent).
 struct ReadJob {
   Array::Impl* array = nullptr;
   const Plan* plan = nullptr;
   std::byte* buffer = nullptr;
   ReadRequest* request = nullptr;  // vlen: receives what keeps the elements alive
   ChunkTask task;
-  ChunkCache::Ptr cached;          // when set, the source
+  ChunkCache::Ptr cached;  // when set, the source
   bool keep = false;
   ChunkCache::Ptr loaded;
 };
@@ -34,8 +34,8 @@ class ReadBatch {
   void Add(ReadJob job) { jobs_.push_back(std::move(job)); }
   std::vector<ReadJob>& jobs() { return jobs_; }
 
-  // Reads everything. When a shard was replaced while it was read, its index is read anew and all is
-  // done again, a few times.
+  // Reads everything. When a shard was replaced while it was read, its index is read anew and all
+  // is done again, a few times.
   Status Run();
 
  private:
@@ -45,7 +45,7 @@ class ReadBatch {
     uint32_t first_dim = 0;  // the piece's dimensions from here on lie within the window
     uint64_t chunk_offset_bytes = 0;
     int64_t mem_offset_bytes = 0;
-    bool direct = false;     // read to its place by the store
+    bool direct = false;  // read to its place by the store
   };
   struct DataOp {
     uint32_t job = 0;
@@ -59,7 +59,7 @@ class ReadBatch {
   struct IndexNeed {
     Array::Impl* array = nullptr;
     uint64_t object = 0;
-    IndexPtr index;       // null after the read: the shard is absent
+    IndexPtr index;  // null after the read: the shard is absent
     bool from_cache = false;
   };
   // Where a chunk's encoded bytes are.
@@ -78,6 +78,8 @@ class ReadBatch {
   Status PlanOps();
   Result<Place> Locate(const ReadJob& job);
   bool AddWindows(uint32_t job_index, const Place& place);
+  void AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece,
+                       uint32_t piece_ordinal);
   void AddWholeOp(uint32_t job_index, const Place& place);
   StoreOps& OpsOf(Store* store);
 

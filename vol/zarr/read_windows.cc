@@ -19,7 +19,8 @@ constexpr uint64_t kGapBytes = 16 << 10;
 constexpr uint64_t kMaxWindowBytes = 2 << 20;
 // A chunk above this is never read whole for a part of it.
 constexpr uint64_t kMaxWholeBytes = 64 << 20;
-// What a read of its own costs, and one that the store will join with its neighbour, in nanoseconds.
+// What a read of its own costs, and one that the store will join with its neighbour, in
+// nanoseconds.
 constexpr double kSeparateReadNs = 1500;
 constexpr double kJoinedReadNs = 300;
 constexpr double kReadNsPerByte = 0.25;
@@ -93,46 +94,50 @@ bool ReadBatch::AddWindows(uint32_t job_index, const Place& place) {
     return false;
   }
   job.keep = false;  // parts of a chunk are not kept
-  StoreOps& out = OpsOf(job.array->store);
-  const std::string key = job.array->Key(job.array->grid.ObjectOf(job.task.id));
   uint32_t piece_ordinal = 0;
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
     piece.Simplify();
-    const Split split = SplitPiece(piece, elem_bytes);
-    std::vector<uint64_t> at(split.first_dim, 0);
-    for (uint64_t i = 0; i < split.windows; ++i) {
-      DataOp ref{job_index, true, {}};
-      ref.window.piece_ordinal = piece_ordinal;
-      ref.window.first_dim = static_cast<uint32_t>(split.first_dim);
-      ref.window.direct = split.direct;
-      ref.window.chunk_offset_bytes = piece.chunk_offset_bytes;
-      ref.window.mem_offset_bytes = piece.mem_offset_bytes;
-      for (std::size_t dim = 0; dim < split.first_dim; ++dim) {
-        ref.window.chunk_offset_bytes +=
-            at[dim] * static_cast<uint64_t>(piece.chunk_strides_bytes[dim]);
-        ref.window.mem_offset_bytes +=
-            static_cast<int64_t>(at[dim]) * piece.mem_strides_bytes[dim];
-      }
-      ReadOp op;
-      op.key = key;
-      op.range =
-          ByteRange::Span(place.offset + ref.window.chunk_offset_bytes, split.window_bytes);
-      op.expected = place.generation;
-      if (split.direct) {
-        op.target = {job.buffer + ref.window.mem_offset_bytes, split.window_bytes};
-      } else {
-        op.sink_cost_ns = kReadNsPerByte * static_cast<double>(split.window_bytes);
-      }
-      out.ops.push_back(std::move(op));
-      out.refs.push_back(ref);
-      for (std::size_t dim = split.first_dim; dim-- > 0;) {
-        if (++at[dim] < piece.counts[dim]) break;
-        at[dim] = 0;
-      }
-    }
-    ++piece_ordinal;
+    AddPieceWindows(job_index, place, piece, piece_ordinal++);
   });
   return true;
+}
+
+// One op for each range that the piece falls into.
+void ReadBatch::AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece,
+                                uint32_t piece_ordinal) {
+  const ReadJob& job = jobs_[job_index];
+  const Split split = SplitPiece(piece, job.array->elem_bytes());
+  StoreOps& out = OpsOf(job.array->store);
+  const std::string key = job.array->Key(job.array->grid.ObjectOf(job.task.id));
+  std::vector<uint64_t> at(split.first_dim, 0);
+  for (uint64_t i = 0; i < split.windows; ++i) {
+    DataOp ref{job_index, true, {}};
+    ref.window.piece_ordinal = piece_ordinal;
+    ref.window.first_dim = static_cast<uint32_t>(split.first_dim);
+    ref.window.direct = split.direct;
+    ref.window.chunk_offset_bytes = piece.chunk_offset_bytes;
+    ref.window.mem_offset_bytes = piece.mem_offset_bytes;
+    for (std::size_t dim = 0; dim < split.first_dim; ++dim) {
+      ref.window.chunk_offset_bytes +=
+          at[dim] * static_cast<uint64_t>(piece.chunk_strides_bytes[dim]);
+      ref.window.mem_offset_bytes += static_cast<int64_t>(at[dim]) * piece.mem_strides_bytes[dim];
+    }
+    ReadOp op;
+    op.key = key;
+    op.range = ByteRange::Span(place.offset + ref.window.chunk_offset_bytes, split.window_bytes);
+    op.expected = place.generation;
+    if (split.direct) {
+      op.target = {job.buffer + ref.window.mem_offset_bytes, split.window_bytes};
+    } else {
+      op.sink_cost_ns = kReadNsPerByte * static_cast<double>(split.window_bytes);
+    }
+    out.ops.push_back(std::move(op));
+    out.refs.push_back(ref);
+    for (std::size_t dim = split.first_dim; dim-- > 0;) {
+      if (++at[dim] < piece.counts[dim]) break;
+      at[dim] = 0;
+    }
+  }
 }
 
 Status ReadBatch::OnWindow(ReadJob& job, const ReadOp& op, const Window& window,

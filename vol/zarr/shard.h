@@ -1,5 +1,5 @@
-// Shards as stored objects: the indexes an array has read, and changing some inner chunks of a shard
-// without touching the others.
+// Shards as stored objects: the indexes an array has read, and changing some inner chunks of a
+// shard without touching the others.
 #ifndef H5ZARR_ZARR_SHARD_H_
 #define H5ZARR_ZARR_SHARD_H_
 
@@ -45,8 +45,8 @@ class ShardIndexCache {
 // Which bytes of a shard are its index.
 ByteRange IndexRange(const CodecChain::Sharding& sharding);
 
-// Encoded bytes of a chunk: in `owner`, or borrowed from somewhere that outlives this. Nothing where
-// the chunk is all fill and not to be stored.
+// Encoded bytes of a chunk: in `owner`, or borrowed from somewhere that outlives this. Nothing
+// where the chunk is all fill and not to be stored.
 struct EncodedChunk {
   std::optional<ByteSpan> bytes;
   Buffer owner;
@@ -63,8 +63,8 @@ struct ShardChange {
 Result<std::optional<Buffer>> AssembleShard(const CodecChain::Sharding& sharding,
                                             const std::vector<ShardChange>& changes);
 
-// The index of the shard at `key`, fresh; null where there is no shard. kCorrupt for one that is not
-// true. Blocks.
+// The index of the shard at `key`, fresh; null where there is no shard. kCorrupt for one that is
+// not true. Blocks.
 Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key,
                                 const CodecChain::Sharding& sharding, Executor& executor);
 

@@ -28,8 +28,9 @@ Status CheckOffIndex(const codec::ShardIndex& index, uint64_t index_offset, uint
 Result<codec::ShardIndex> CodecChain::Sharding::DecodeIndex(ByteSpan encoded,
                                                             uint64_t shard_bytes) const {
   if (encoded.size() != index_bytes || shard_bytes < index_bytes) {
-    return CorruptError("a shard of " + std::to_string(shard_bytes) + " bytes cannot hold its index of " +
-                        std::to_string(index_bytes) + " bytes");
+    return CorruptError("a shard of " + std::to_string(shard_bytes) +
+                        " bytes cannot hold its index of " + std::to_string(index_bytes) +
+                        " bytes");
   }
   Buffer holder;
   std::vector<uint64_t> sizes = {format.EncodedBytes(entries)};
@@ -62,8 +63,8 @@ Status CodecChain::Sharding::EncodeIndex(const codec::ShardIndex& index,
     plain = std::move(next);
   }
   if (plain.size_bytes() != encoded.size()) {
-    return InternalError("shard index of " + std::to_string(plain.size_bytes()) +
-                         " bytes where " + std::to_string(encoded.size()) + " were reserved");
+    return InternalError("shard index of " + std::to_string(plain.size_bytes()) + " bytes where " +
+                         std::to_string(encoded.size()) + " were reserved");
   }
   std::copy(plain.data(), plain.data() + plain.size_bytes(), encoded.begin());
   return OkStatus();
@@ -72,7 +73,8 @@ Status CodecChain::Sharding::EncodeIndex(const codec::ShardIndex& index,
 Result<codec::ShardIndex> CodecChain::Sharding::IndexOf(ByteSpan shard) const {
   if (shard.size() < index_bytes) {
     return CorruptError("a shard of " + std::to_string(shard.size()) +
-                        " bytes cannot hold its index of " + std::to_string(index_bytes) + " bytes");
+                        " bytes cannot hold its index of " + std::to_string(index_bytes) +
+                        " bytes");
   }
   const uint64_t offset = format.at_start ? 0 : shard.size() - index_bytes;
   return DecodeIndex(shard.subspan(offset, index_bytes), shard.size());

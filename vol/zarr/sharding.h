@@ -16,16 +16,16 @@ namespace h5zarr::zarr {
 struct CodecChain::Sharding {
   Sharding(CodecChain inner_chain) : inner(std::move(inner_chain)) {}  // NOLINT
 
-  CodecChain inner;                   // of one inner chunk; may be sharded itself
-  std::vector<uint64_t> per_shard;    // inner chunks a shard, by array dimension
+  CodecChain inner;                 // of one inner chunk; may be sharded itself
+  std::vector<uint64_t> per_shard;  // inner chunks a shard, by array dimension
   // The index lists inner chunks in C order of these array dimensions (identity unless a transpose
   // stands before the sharding).
   std::vector<uint64_t> index_order;
-  uint64_t entries = 0;               // product of per_shard
+  uint64_t entries = 0;  // product of per_shard
   codec::ShardIndexFormat format;
   // Checksums behind the index other than a single crc32c, in encoding order.
   std::vector<std::unique_ptr<codec::BytesCodec>> index_codecs;
-  uint64_t index_bytes = 0;           // as stored
+  uint64_t index_bytes = 0;  // as stored
 
   // Decodes an index of `index_bytes`. kCorrupt when it contradicts itself or a shard of
   // `shard_bytes`, whose index is not part of any inner chunk.
@@ -35,8 +35,8 @@ struct CodecChain::Sharding {
   // The index of a whole shard in memory.
   Result<codec::ShardIndex> IndexOf(ByteSpan shard) const;
 
-  // Where the inner chunks of these sizes (nothing: missing) lie in a shard that holds them one after
-  // the other, and the shard's size. kOutOfRange when it does not fit 64 bits.
+  // Where the inner chunks of these sizes (nothing: missing) lie in a shard that holds them one
+  // after the other, and the shard's size. kOutOfRange when it does not fit 64 bits.
   struct Layout {
     codec::ShardIndex index;
     uint64_t shard_bytes = 0;

@@ -13,11 +13,11 @@ namespace h5zarr::zarr {
 struct SmallFloat {
   // What the largest exponent, or negative zero, is used for.
   enum class Specials : uint8_t {
-    kIeee,   // infinities and NaN in the largest exponent
-    kFn,     // finite only, but all ones is NaN
-    kFnuz,   // finite only, no negative zero: its code is NaN
-    kFinite, // neither infinities nor NaN
-    kScale,  // an unsigned power of two; all ones is NaN
+    kIeee,    // infinities and NaN in the largest exponent
+    kFn,      // finite only, but all ones is NaN
+    kFnuz,    // finite only, no negative zero: its code is NaN
+    kFinite,  // neither infinities nor NaN
+    kScale,   // an unsigned power of two; all ones is NaN
   };
   std::string_view name;
   int bits;

@@ -96,9 +96,9 @@ TEST_CASE("made types equal HDF5's predefined ones") {
 }
 
 TEST_CASE("numbers of both byte orders need no description") {
-  for (const hid_t type : {H5T_STD_I8LE, H5T_STD_I16LE, H5T_STD_I32BE, H5T_STD_I64LE,
-                           H5T_STD_U8LE, H5T_STD_U16BE, H5T_STD_U32LE, H5T_STD_U64BE,
-                           H5T_IEEE_F16LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE}) {
+  for (const hid_t type :
+       {H5T_STD_I8LE, H5T_STD_I16LE, H5T_STD_I32BE, H5T_STD_I64LE, H5T_STD_U8LE, H5T_STD_U16BE,
+        H5T_STD_U32LE, H5T_STD_U64BE, H5T_IEEE_F16LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE}) {
     const ElementMap map = Mapped(type);
     INFO(JsonOf(type).dump());
     CHECK(map.form == Form::kPlain);
@@ -194,8 +194,11 @@ TEST_CASE("v3 says every compound of fixed members") {
   const Handle array = Array(text.get(), {2});
   const Handle big_array = Array(H5T_STD_U8LE, {1000});
   const Handle boolean = MakeBoolType();
-  const Handle type = Compound({{"o", opaque.get()}, {"t", array.get()}, {"l", H5T_NATIVE_LDOUBLE},
-                                {"b", boolean.get()}, {"big", big_array.get()},
+  const Handle type = Compound({{"o", opaque.get()},
+                                {"t", array.get()},
+                                {"l", H5T_NATIVE_LDOUBLE},
+                                {"b", boolean.get()},
+                                {"big", big_array.get()},
                                 {"bits", H5T_STD_B16LE}});
   const ElementMap map = Mapped(type.get());
   const Result<Json> data_type = zarr::FormatDTypeV3(map.dtype);
@@ -421,11 +424,10 @@ TEST_CASE("types are the same after JSON") {
   const Handle empty_tail = Compound({{"a", H5T_STD_I8LE}}, 3);
   const Handle names = Compound({{"caf\xc3\xa9", H5T_STD_I8LE}, {"bad\xff", H5T_STD_I8LE}});
   const Handle colors = Colors(H5T_STD_U64LE, 8);
-  for (const hid_t type :
-       {padded.get(), utf8.get(), empty_tail.get(), names.get(), colors.get(),
-        hid_t{H5T_STD_REF_OBJ}, hid_t{H5T_STD_REF_DSETREG}, hid_t{H5T_STD_REF},
-        hid_t{H5T_UNIX_D32BE}, hid_t{H5T_NATIVE_LDOUBLE}, hid_t{H5T_NATIVE_B64}, hid_t{H5T_C_S1},
-        hid_t{H5T_VAX_F32}}) {
+  for (const hid_t type : {padded.get(), utf8.get(), empty_tail.get(), names.get(), colors.get(),
+                           hid_t{H5T_STD_REF_OBJ}, hid_t{H5T_STD_REF_DSETREG}, hid_t{H5T_STD_REF},
+                           hid_t{H5T_UNIX_D32BE}, hid_t{H5T_NATIVE_LDOUBLE}, hid_t{H5T_NATIVE_B64},
+                           hid_t{H5T_C_S1}, hid_t{H5T_VAX_F32}}) {
     const Json json = JsonOf(type);
     const auto parsed = zarr::ParseJson(zarr::DumpJson(json), "type");
     REQUIRE(parsed.ok());
@@ -438,10 +440,15 @@ TEST_CASE("types are the same after JSON") {
 
 TEST_CASE("JSON that is no type is corrupt, and nothing worse") {
   const char* const texts[] = {
-      "null", "1", "\"H5T_STD_I128LE\"", "{}", "{\"class\":\"H5T_ENUM\"}",
+      "null",
+      "1",
+      "\"H5T_STD_I128LE\"",
+      "{}",
+      "{\"class\":\"H5T_ENUM\"}",
       "{\"class\":\"H5T_ENUM\",\"base\":\"H5T_IEEE_F32LE\",\"mapping\":{}}",
       "{\"class\":\"H5T_ENUM\",\"base\":\"H5T_STD_I8LE\",\"mapping\":{\"a\":1,\"b\":1}}",
-      "{\"class\":\"H5T_STRING\",\"length\":0}", "{\"class\":\"H5T_STRING\",\"length\":-1}",
+      "{\"class\":\"H5T_STRING\",\"length\":0}",
+      "{\"class\":\"H5T_STRING\",\"length\":-1}",
       "{\"class\":\"H5T_OPAQUE\",\"size\":99999999999,\"tag\":\"\"}",
       "{\"class\":\"H5T_ARRAY\",\"base\":\"H5T_STD_I8LE\",\"dims\":[0]}",
       "{\"class\":\"H5T_ARRAY\",\"base\":\"H5T_STD_I8LE\",\"dims\":[4000000000,4000000000]}",

@@ -13,9 +13,14 @@
 
 namespace h5zarr::transfer {
 
+// A dataspace in words, for messages.
+std::string Describe(hid_t space);
+
 class RandomSpaces {
  public:
-  explicit RandomSpaces(uint32_t seed) : random_(seed) {}
+  // `offsets`: some selections are moved by H5Soffset_simple; otherwise some file spaces have a
+  // smaller extent than the dataset.
+  RandomSpaces(uint32_t seed, bool offsets) : random_(seed), offsets_(offsets) {}
 
   uint64_t Below(uint64_t bound) { return random_() % bound; }
   uint64_t Between(uint64_t low, uint64_t high) { return low + Below(high - low + 1); }
@@ -26,8 +31,8 @@ class RandomSpaces {
   // A selection in a space of `extent` or smaller; no handle: H5S_ALL.
   Handle File(const std::vector<uint64_t>& extent);
 
-  // A memory space with exactly `elems` elements selected; `file` (may be H5S_ALL) gives the shape for
-  // some. `whole` becomes true where H5S_ALL or H5S_BLOCK should be passed instead.
+  // A memory space with exactly `elems` elements selected; `file` (may be H5S_ALL) gives the shape
+  // for some. `whole` becomes true where H5S_ALL or H5S_BLOCK should be passed instead.
   struct Memory {
     Handle space;
     hid_t special = H5I_INVALID_HID;  // H5S_ALL or H5S_BLOCK
@@ -45,6 +50,10 @@ class RandomSpaces {
   Memory Scattered(uint64_t elems, bool points);
 
   std::mt19937 random_;
+  bool offsets_;
+  // Memory spaces of another rank than the file's are not moved: native HDF5 1.14 projects them to
+  // the file's rank, and loses the offset.
+  std::size_t file_rank_ = 0;
 };
 
 }  // namespace h5zarr::transfer

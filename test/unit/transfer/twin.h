@@ -1,5 +1,5 @@
-// A dataset twice: in a native HDF5 file in memory, and as a Zarr array in memory behind ReadDatasets
-// and WriteDatasets. What the two do can be compared.
+// A dataset twice: in a native HDF5 file in memory, and as a Zarr array in memory behind
+// ReadDatasets and WriteDatasets. What the two do can be compared.
 #ifndef H5ZARR_TEST_UNIT_TRANSFER_TWIN_H_
 #define H5ZARR_TEST_UNIT_TRANSFER_TWIN_H_
 
@@ -19,13 +19,16 @@
 
 namespace h5zarr::transfer {
 
-// The code under test calls HDF5 through forwarders: points them at the libhdf5 that this program is
-// linked with. Also keeps HDF5 from printing. Idempotent.
+// The code under test calls HDF5 through forwarders: points them at the libhdf5 that this program
+// is linked with. Also keeps HDF5 from printing. Idempotent.
 void BindHdf5();
 
 class Twin {
  public:
-  Twin(hid_t type, std::vector<uint64_t> extent, std::vector<uint64_t> chunk);
+  enum class Native { kChunked, kContiguous };
+
+  Twin(hid_t type, std::vector<uint64_t> extent, std::vector<uint64_t> chunk,
+       Native native = Native::kChunked);
   // The Zarr side only, for elements that no native dataset has.
   Twin(shadow::ElementMap element, std::vector<uint64_t> extent, std::vector<uint64_t> chunk);
 

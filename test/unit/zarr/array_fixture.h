@@ -1,5 +1,5 @@
-// What the Array tests share: metadata by hand, a store that counts and fails on demand, and a plain
-// in-memory array to compare with.
+// What the Array tests share: metadata by hand, a store that counts and fails on demand, and a
+// plain in-memory array to compare with.
 #ifndef H5ZARR_TEST_UNIT_ZARR_ARRAY_FIXTURE_H_
 #define H5ZARR_TEST_UNIT_ZARR_ARRAY_FIXTURE_H_
 

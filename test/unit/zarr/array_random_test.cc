@@ -1,5 +1,5 @@
-// Random arrays, selections, writes, flushes, reopenings and resizes against a plain array in memory.
-// A failure prints its seed: pass it to Run alone to see it again.
+// Random arrays, selections, writes, flushes, reopenings and resizes against a plain array in
+// memory. A failure prints its seed: pass it to Run alone to see it again.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -52,7 +52,7 @@ struct Picked {
   std::vector<uint64_t> array_index;
   std::vector<uint64_t> mem_index;  // in elements
   uint64_t mem_elems = 0;
-  uint64_t base_elem = 0;           // where the request's buffer begins in memory
+  uint64_t base_elem = 0;  // where the request's buffer begins in memory
 };
 
 Picked PickGrid(Rng& rng, const Model& model, uint64_t elem_bytes) {
@@ -72,7 +72,8 @@ Picked PickGrid(Rng& rng, const Model& model, uint64_t elem_bytes) {
       dim.block = Chance(rng, 50) ? 1 : 1 + Below(rng, room);
       dim.stride = dim.block + (Chance(rng, 30) ? 0 : Below(rng, 4));
       dim.count = 1 + Below(rng, (room - dim.block) / dim.stride + 1);
-      if (Chance(rng, 30)) dim.block = 1 + Below(rng, dim.stride), dim.count = 1 + (room - dim.block) / dim.stride;
+      if (Chance(rng, 30))
+        dim.block = 1 + Below(rng, dim.stride), dim.count = 1 + (room - dim.block) / dim.stride;
       if (dim.block > room) dim.block = 1, dim.count = 1;
       if (dim.count > 1 && (dim.count - 1) * dim.stride + dim.block > room) dim.count = 1;
     }
@@ -170,8 +171,13 @@ class Twin {
 
   void Step() {
     switch (Below(rng_, 12)) {
-      case 0: case 1: case 2: case 3: return Write();
-      case 4: case 5: case 6: return Read();
+      case 0:
+      case 1:
+      case 2:
+      case 3: return Write();
+      case 4:
+      case 5:
+      case 6: return Read();
       case 7: return RequireOk(array_->Flush());
       case 8: return Reopen();
       case 9: return Resize();
@@ -221,15 +227,20 @@ class Twin {
       }
       std::vector<CodecSpec> index_codecs = {
           {"bytes", Json{{"endian", Chance(rng_, 80) ? "little" : "big"}}}};
-      if (Chance(rng_, 70)) index_codecs.push_back({"crc32c", Json()});
-      else if (Chance(rng_, 50)) index_codecs.push_back({"numcodecs.adler32", Json()});
+      if (Chance(rng_, 70))
+        index_codecs.push_back({"crc32c", Json()});
+      else if (Chance(rng_, 50))
+        index_codecs.push_back({"numcodecs.adler32", Json()});
       codecs.push_back(Sharded(inner, RandomCodecs(inner, depth + 1),
                                Chance(rng_, 50) ? "end" : "start", index_codecs));
       if (Chance(rng_, 15)) codecs.push_back(Gzip());
       return codecs;
     }
-    if (vlen()) codecs.push_back({metadata_.dtype.kind == DType::Kind::kString ? "vlen-utf8" : "vlen-bytes", Json()});
-    else codecs.push_back({"bytes", Json{{"endian", "little"}}});
+    if (vlen())
+      codecs.push_back(
+          {metadata_.dtype.kind == DType::Kind::kString ? "vlen-utf8" : "vlen-bytes", Json()});
+    else
+      codecs.push_back({"bytes", Json{{"endian", "little"}}});
     if (Chance(rng_, 40)) codecs.push_back(Gzip());
     if (Chance(rng_, 20)) codecs.push_back({"zstd", Json{{"level", 1}, {"checksum", false}}});
     if (Chance(rng_, 30)) codecs.push_back({"crc32c", Json()});
@@ -242,9 +253,10 @@ class Twin {
     std::vector<uint64_t> shape, chunk;
     for (std::size_t dim = 0; dim < rank; ++dim) {
       shape.push_back(Chance(rng_, 4) ? 0 : 1 + Below(rng_, largest[rank]));
-      chunk.push_back(1 + Below(rng_, Chance(rng_, 20) ? largest[rank] + 3 : largest[rank] / 2 + 2));
+      chunk.push_back(1 +
+                      Below(rng_, Chance(rng_, 20) ? largest[rank] + 3 : largest[rank] / 2 + 2));
     }
-    const DType types[] = {DType::Uint(1), DType::Uint(2), DType::Float(4), DType::Complex(16),
+    const DType types[] = {DType::Uint(1),  DType::Uint(2),  DType::Float(4),   DType::Complex(16),
                            DType::Bytes(3), DType::String(), DType::VlenBytes()};
     metadata_ = Metadata(shape, chunk, types[Below(rng_, 7)]);
     if (vlen()) {
@@ -256,7 +268,8 @@ class Twin {
     if (Chance(rng_, 25) && metadata_.codecs.back().name != "sharding_indexed" &&
         metadata_.codecs[0].name != "sharding_indexed") {
       bool sharded = false;
-      for (const auto& codec : metadata_.codecs) sharded = sharded || codec.name == "sharding_indexed";
+      for (const auto& codec : metadata_.codecs)
+        sharded = sharded || codec.name == "sharding_indexed";
       if (!sharded) {
         metadata_.zarr_format = 2;
         metadata_.fill.defined = Chance(rng_, 50);
@@ -316,8 +329,8 @@ class Twin {
         }
         model_.elems[pick.array_index[i]] = contents.back();
       }
-      requests.push_back({array_.get(), &pick.selection,
-                          buffer.data() + pick.base_elem * elem_bytes()});
+      requests.push_back(
+          {array_.get(), &pick.selection, buffer.data() + pick.base_elem * elem_bytes()});
     }
     RequireOk(Array::Write(requests));
   }
@@ -334,8 +347,10 @@ class Twin {
     std::vector<ReadRequest> requests;
     for (const Picked& pick : picks) {
       buffers.emplace_back(pick.mem_elems * elem_bytes(), std::byte{0xAB});
-      requests.push_back({array_.get(), &pick.selection,
-                          buffers.back().data() + pick.base_elem * elem_bytes(), {}});
+      requests.push_back({array_.get(),
+                          &pick.selection,
+                          buffers.back().data() + pick.base_elem * elem_bytes(),
+                          {}});
     }
     H5ZARR_RETURN_IF_ERROR(Array::Read(requests));
     for (std::size_t r = 0; r < picks.size(); ++r) {
@@ -351,13 +366,16 @@ class Twin {
         touched[picks[r].mem_index[i]] = true;
         if (seen != model_.elems[picks[r].array_index[i]]) {
           return InternalError("element " + std::to_string(picks[r].array_index[i]) + " is '" +
-                               seen + "', expected '" + model_.elems[picks[r].array_index[i]] + "'");
+                               seen + "', expected '" + model_.elems[picks[r].array_index[i]] +
+                               "'");
         }
       }
       for (uint64_t i = 0; i < touched.size(); ++i) {
-        const bool clean = touched[i] || std::all_of(buffers[r].begin() + static_cast<std::ptrdiff_t>(i * elem_bytes()),
-                                                     buffers[r].begin() + static_cast<std::ptrdiff_t>((i + 1) * elem_bytes()),
-                                                     [](std::byte b) { return b == std::byte{0xAB}; });
+        const bool clean =
+            touched[i] ||
+            std::all_of(buffers[r].begin() + static_cast<std::ptrdiff_t>(i * elem_bytes()),
+                        buffers[r].begin() + static_cast<std::ptrdiff_t>((i + 1) * elem_bytes()),
+                        [](std::byte b) { return b == std::byte{0xAB}; });
         if (!clean) return InternalError("memory that was not selected changed");
       }
     }
@@ -369,8 +387,9 @@ class Twin {
     for (uint64_t& extent : shape) {
       if (Chance(rng_, 50)) continue;
       const uint64_t limit = shape.size() == 1 ? 150 : shape.size() == 2 ? 30 : 12;
-      extent = Chance(rng_, 5) ? 0 : Chance(rng_, 50) ? std::min(limit, extent + Below(rng_, 4))
-                                                     : Below(rng_, extent + 1);
+      extent = Chance(rng_, 5)    ? 0
+               : Chance(rng_, 50) ? std::min(limit, extent + Below(rng_, 4))
+                                  : Below(rng_, extent + 1);
     }
     RequireOk(array_->Resize(shape));
     model_.Resize(shape);

@@ -24,9 +24,8 @@ TEST_CASE("all chunks of a batch over several arrays are read in one go") {
   f.store.ResetCounts();
   std::vector<uint16_t> first(100), second(100);
   const Selection all = Box({0}, {100}, 2);
-  ReadRequest requests[] = {
-      {f.array.get(), &all, reinterpret_cast<std::byte*>(first.data()), {}},
-      {other.get(), &all, reinterpret_cast<std::byte*>(second.data()), {}}};
+  ReadRequest requests[] = {{f.array.get(), &all, reinterpret_cast<std::byte*>(first.data()), {}},
+                            {other.get(), &all, reinterpret_cast<std::byte*>(second.data()), {}}};
   RequireOk(Array::Read(requests));
   CHECK(first == values);
   CHECK(second == values);
@@ -171,7 +170,8 @@ TEST_CASE("memory between strided elements stays untouched") {
   WriteBox(*f.array, {0, 0}, {4, 4}, Iota<uint16_t>(16));
   std::vector<uint16_t> memory(40, 77);
   const Selection selection = GridSelection{{{0, 2, 2, 1}, {1, 1, 1, 2}}, {-20, 4}};
-  ReadRequest request{f.array.get(), &selection, reinterpret_cast<std::byte*>(memory.data() + 20), {}};
+  ReadRequest request{
+      f.array.get(), &selection, reinterpret_cast<std::byte*>(memory.data() + 20), {}};
   RequireOk(Array::Read({&request, 1}));
   std::vector<uint16_t> expected(40, 77);
   expected[20] = 1, expected[22] = 2, expected[10] = 9, expected[12] = 10;
@@ -224,6 +224,25 @@ TEST_CASE("text keeps alive what its elements refer to") {
   CHECK(text(out[0]) == "alpha");
   CHECK(text(out[1]).empty());
   CHECK(text(out[3]) == "-");
+}
+
+TEST_CASE("fill text read from a cached chunk outlives the array") {
+  ArrayMetadata metadata = Metadata({4}, {4}, DType::String(), {{"vlen-utf8", Json()}});
+  metadata.fill.bytes.assign(100, std::byte{'-'});
+  Fixture f(metadata);
+  const Selection first = Box({0}, {1}, sizeof(VlenRef));
+  const VlenRef empty;
+  WriteRequest write{f.array.get(), &first, reinterpret_cast<const std::byte*>(&empty)};
+  RequireOk(Array::Write({&write, 1}));
+  VlenRef out;
+  const Selection last = Box({3}, {1}, sizeof(VlenRef));
+  ReadRequest read{f.array.get(), &last, reinterpret_cast<std::byte*>(&out), {}};
+  f.store.ResetCounts();
+  RequireOk(Array::Read({&read, 1}));
+  CHECK(f.store.reads == 0);
+  f.array.reset();
+  CHECK(std::string(reinterpret_cast<const char*>(out.data), out.size_bytes) ==
+        std::string(100, '-'));
 }
 
 TEST_CASE("a read much larger than its memory budget is done in slices") {

@@ -9,9 +9,9 @@ void Resize(Array& array, std::vector<uint64_t> shape) { RequireOk(array.Resize(
 
 TEST_CASE("what was cut off reads as fill after growing again") {
   for (const bool sharded : {false, true}) {
-    Fixture f(Metadata({10}, {4}, DType::Uint(2),
-                       sharded ? std::vector<CodecSpec>{Sharded({2}, {Gzip()})}
-                               : std::vector<CodecSpec>{Gzip()}));
+    Fixture f(Metadata(
+        {10}, {4}, DType::Uint(2),
+        sharded ? std::vector<CodecSpec>{Sharded({2}, {Gzip()})} : std::vector<CodecSpec>{Gzip()}));
     WriteBox(*f.array, {0}, {10}, Iota<uint16_t>(10, 1));
     Resize(*f.array, {5});
     CHECK_FALSE(f.store.Has("a/c/2"));
@@ -43,8 +43,7 @@ TEST_CASE("growing clears what another writer left beyond the extent") {
     f.metadata.shape = {3};
     f.Open();
     Resize(*f.array, {8});
-    CHECK(ReadBox<uint16_t>(*f.array, {0}, {8}) ==
-          std::vector<uint16_t>{1, 2, 3, 0, 0, 0, 0, 0});
+    CHECK(ReadBox<uint16_t>(*f.array, {0}, {8}) == std::vector<uint16_t>{1, 2, 3, 0, 0, 0, 0, 0});
   }
 }
 

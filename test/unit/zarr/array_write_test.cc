@@ -126,8 +126,7 @@ TEST_CASE("of overlapping elements the last wins") {
   const Selection runs = RunSelection{{4, 8, 3}, {0, 0, 4}, {3, 14, 3}};
   WriteRequest request{f.array.get(), &runs, reinterpret_cast<const std::byte*>(values.data())};
   RequireOk(Array::Write({&request, 1}));
-  CHECK(ReadBox<uint16_t>(*f.array, {0}, {8}) ==
-        std::vector<uint16_t>{1, 2, 3, 8, 9, 10, 7, 0});
+  CHECK(ReadBox<uint16_t>(*f.array, {0}, {8}) == std::vector<uint16_t>{1, 2, 3, 8, 9, 10, 7, 0});
 }
 
 TEST_CASE("a whole write replaces what was dirty") {

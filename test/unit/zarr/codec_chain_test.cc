@@ -16,6 +16,8 @@ StatusCode CodeOf(DType dtype, std::vector<uint64_t> shape, std::vector<CodecSpe
   return CodecChain::Make(dtype, std::move(shape), codecs).status().code();
 }
 
+CodecSpec Transpose(std::vector<uint64_t> order) { return {"transpose", Json{{"order", order}}}; }
+
 ByteSpan Bytes(const std::vector<uint16_t>& values) {
   return {reinterpret_cast<const std::byte*>(values.data()), values.size() * 2};
 }
@@ -37,13 +39,12 @@ TEST_CASE("a chain of nothing but bytes is an identity") {
 }
 
 TEST_CASE("leading transposes become the order of a decoded chunk") {
-  const CodecChain chain = Chain(DType::Uint(2), {2, 3, 4},
-                                 {{"transpose", Json{{"order", {2, 0, 1}}}},
-                                  {"transpose", Json{{"order", {1, 2, 0}}}}});
+  const CodecChain chain =
+      Chain(DType::Uint(2), {2, 3, 4}, {Transpose({2, 0, 1}), Transpose({1, 2, 0})});
   CHECK(chain.is_identity());
   CHECK(std::vector<uint64_t>(chain.order().begin(), chain.order().end()) ==
         std::vector<uint64_t>{0, 1, 2});
-  const CodecChain fortran = Chain(DType::Uint(2), {2, 3}, {{"transpose", Json{{"order", {1, 0}}}}});
+  const CodecChain fortran = Chain(DType::Uint(2), {2, 3}, {Transpose({1, 0})});
   CHECK(std::vector<int64_t>(fortran.strides_bytes().begin(), fortran.strides_bytes().end()) ==
         std::vector<int64_t>{2, 4});
 }
@@ -54,15 +55,17 @@ TEST_CASE("what was encoded decodes to the same elements") {
       {{"crc32c", Json()}},
       {Gzip(), {"crc32c", Json()}},
       {{"numcodecs.shuffle", Json{{"elementsize", 2}}}, {"numcodecs.zlib", Json{{"level", 1}}}},
-      {{"numcodecs.delta", Json{{"dtype", "<u2"}}}, {"zstd", Json{{"level", 1}, {"checksum", true}}}},
-      {{"numcodecs.delta", Json{{"dtype", "<u2"}}}, {"transpose", Json{{"order", {1, 0}}}}},
+      {{"numcodecs.delta", Json{{"dtype", "<u2"}}},
+       {"zstd", Json{{"level", 1}, {"checksum", true}}}},
+      {{"numcodecs.delta", Json{{"dtype", "<u2"}}}, Transpose({1, 0})},
       {Sharded({2, 2}, {Gzip()})},
       {Sharded({2, 2}, {{"bytes", Json()}}, "start")},
       {Sharded({2, 2}, {Sharded({1, 2}, {Gzip()})})},
       {Sharded({2, 2}), Gzip()},
-      {{"transpose", Json{{"order", {1, 0}}}}, Sharded({3, 2}, {{"transpose", Json{{"order", {1, 0}}}}, Gzip()})},
+      {Transpose({1, 0}), Sharded({3, 2}, {Transpose({1, 0}), Gzip()})},
       {Sharded({2, 2}, {}, "end", {{"bytes", Json{{"endian", "big"}}}})},
-      {Sharded({2, 2}, {}, "end", {{"bytes", Json()}, {"numcodecs.crc32", Json()}, {"crc32c", Json()}})},
+      {Sharded({2, 2}, {}, "end",
+               {{"bytes", Json()}, {"numcodecs.crc32", Json()}, {"crc32c", Json()}})},
   };
   for (const auto& codecs : chains) {
     INFO(CodecsJson(codecs).dump());
@@ -111,8 +114,7 @@ TEST_CASE("text of variable length survives sharding within sharding") {
 }
 
 TEST_CASE("chains in a wrong order are refused") {
-  CHECK(CodeOf(DType::Uint(2), {4}, {Gzip(), {"transpose", Json{{"order", {0}}}}}) ==
-        StatusCode::kInvalidArgument);
+  CHECK(CodeOf(DType::Uint(2), {4}, {Gzip(), Transpose({0})}) == StatusCode::kInvalidArgument);
   CHECK(CodeOf(DType::Uint(2), {4}, {Gzip(), Sharded({2})}) == StatusCode::kInvalidArgument);
   CHECK(CodeOf(DType::Uint(2), {4}, {Sharded({2}), Sharded({2})}) == StatusCode::kInvalidArgument);
   CHECK(CodeOf(DType::String(), {4}, {Gzip()}) == StatusCode::kInvalidArgument);
@@ -130,7 +132,8 @@ TEST_CASE("shardings that make no sense are refused") {
 }
 
 TEST_CASE("an index that points over itself is corrupt") {
-  const CodecChain chain = Chain(DType::Uint(2), {4}, {Sharded({2}, {}, "end", {{"bytes", Json()}})});
+  const CodecChain chain =
+      Chain(DType::Uint(2), {4}, {Sharded({2}, {}, "end", {{"bytes", Json()}})});
   Buffer shard = Value(chain.Encode(Bytes({1, 2, 3, 4})));
   CHECK(chain.Decode(shard.span()).ok());
   const uint64_t offset = 6;  // of the second inner chunk: 2 of its 4 bytes are index

@@ -25,7 +25,8 @@ DType FloatFormat(const char* name, uint64_t item_bytes) {
 
 DType Pair(Endian endian = Endian::kLittle) {
   const char* order = endian == Endian::kBig ? ">" : "<";
-  return *ParseDTypeV2(J(std::string(R"([["a", ")") + order + R"(i4"], ["b", ")" + order + R"(f4"]])"));
+  return *ParseDTypeV2(
+      J(std::string(R"([["a", ")") + order + R"(i4"], ["b", ")" + order + R"(f4"]])"));
 }
 
 TEST_CASE("integers fill in any number form that fits") {
@@ -87,7 +88,7 @@ TEST_CASE("small floats round to the nearest and refuse what they lack") {
   CHECK(Fill("0.5", FloatFormat("float8_e8m0fnu", 1), 3) == "7e");
   CHECK(Fill("0", FloatFormat("float8_e8m0fnu", 1), 3) == "corrupt data");
   CHECK(Fill("65505", DType::Float(2), 3) == "corrupt data");
-  CHECK(Fill("1.00048828125", DType::Float(2), 3) == "003c");   // a tie goes to the even code
+  CHECK(Fill("1.00048828125", DType::Float(2), 3) == "003c");  // a tie goes to the even code
   CHECK(Fill("1.00146484375", DType::Float(2), 3) == "023c");
 }
 
@@ -208,7 +209,8 @@ TEST_CASE("base64 round-trips and refuses what is none") {
   for (const char* text : {"", "YQ==", "YWI=", "YWJj", "YWL/", "AAAA"}) {
     CHECK(EncodeBase64(*DecodeBase64(text)) == text);
   }
-  for (const char* text : {"a", "YQ=", "YQ==YQ==", "Y===", "====", "YR==", "YWJ=", "YW J", "YW-_", "\xC3\xA9==" }) {
+  for (const char* text :
+       {"a", "YQ=", "YQ==YQ==", "Y===", "====", "YR==", "YWJ=", "YW J", "YW-_", "\xC3\xA9=="}) {
     INFO(text);
     CHECK_FALSE(DecodeBase64(text).ok());
   }

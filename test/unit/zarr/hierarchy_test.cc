@@ -15,7 +15,8 @@ constexpr std::string_view kArrayV3 = R"({"zarr_format": 3, "node_type": "array"
   "data_type": "int8", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
   "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]})";
 constexpr std::string_view kGroupV2 = R"({"zarr_format": 2})";
-constexpr std::string_view kArrayV2 = R"({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|i1",
+constexpr std::string_view kArrayV2 =
+    R"({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|i1",
   "fill_value": 0, "order": "C", "filters": null, "compressor": null})";
 
 struct Fixture {
@@ -142,8 +143,9 @@ TEST_CASE("nothing is a node below an array") {
 TEST_CASE("listing shows nodes only, whatever their names, in byte order") {
   Fixture f;
   f.Put("zarr.json", kGroupV3);
-  Names names = {"with space", "100%", "\u00e9t\u00e9", "e\u0301", "\u6570\u636e", "Case", "case", "dot.name",
-                 "..hidden", "c", "0", "__x", ".dot", "back\\slash", std::string(200, 'x')};
+  Names names = {"with space", "100%", "\u00e9t\u00e9", "e\u0301",     "\u6570\u636e",
+                 "Case",       "case", "dot.name",      "..hidden",    "c",
+                 "0",          "__x",  ".dot",          "back\\slash", std::string(200, 'x')};
   for (const std::string& name : names) f.Put(name + "/zarr.json", kArrayV3);
   f.Put("v2/.zgroup", kGroupV2);
   f.Put("notes/readme.txt", "1");
@@ -167,8 +169,8 @@ TEST_CASE("listing an opened group reads no document") {
 TEST_CASE("paths that leave the store or name metadata are no nodes") {
   Fixture f;
   f.Put("zarr.json", kGroupV3);
-  for (const char* path : {"..", "../secret", "a/../../b", ".", "./a", "/", "/a", "a/", "a//b", "zarr.json",
-                           ".zgroup", ".zattrs"}) {
+  for (const char* path : {"..", "../secret", "a/../../b", ".", "./a", "/", "/a", "a/", "a//b",
+                           "zarr.json", ".zgroup", ".zattrs"}) {
     INFO(path);
     CHECK(f.What(path) == "none");
     Node node;
@@ -219,6 +221,54 @@ TEST_CASE("removing a group removes all below it and nothing beside it") {
   CHECK(f.hierarchy.Remove("g").code() == StatusCode::kNotFound);
 }
 
+// A store that cannot remove folders.
+class StuckStore final : public Store {
+ public:
+  explicit StuckStore(Store* store) : store_(store) {}
+  std::string Describe() const override { return store_->Describe(); }
+  Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
+    return store_->ReadBatch(ops, sink, executor);
+  }
+  Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
+    return store_->Read(key, generation);
+  }
+  Status Write(std::string_view key, ByteSpan bytes) override { return store_->Write(key, bytes); }
+  Result<bool> Delete(std::string_view key) override { return store_->Delete(key); }
+  Status DeletePrefix(std::string_view) override { return PermissionDeniedError("stuck"); }
+  Status RenamePrefix(std::string_view from, std::string_view to) override {
+    return store_->RenamePrefix(from, to);
+  }
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
+    return store_->ObjectBytes(key);
+  }
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
+    return store_->List(prefix);
+  }
+  Status Walk(std::string_view prefix,
+              const std::function<Status(std::string_view, uint64_t)>& visit) override {
+    return store_->Walk(prefix, visit);
+  }
+  Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) override {
+    return store_->Lock(document_key, resource);
+  }
+
+ private:
+  Store* store_;
+};
+
+TEST_CASE("a half-removed array is no array any more, and its group still is one") {
+  Fixture f;
+  f.Put("g/zarr.json", kGroupV3);
+  f.Put("g/a/zarr.json", kArrayV3);
+  f.Put("g/a/c/0", "12");
+  StuckStore stuck(f.store.get());
+  Hierarchy hierarchy(&stuck);
+  CHECK(hierarchy.Remove("g").code() == StatusCode::kPermissionDenied);
+  CHECK(f.Has("g/a/c/0"));
+  CHECK(f.What("g/a") == "none");
+  CHECK(f.What("g") == "group");
+}
+
 TEST_CASE("a node moves with all below it, but not into itself or onto another") {
   Fixture f;
   f.Put("zarr.json", kGroupV3);
@@ -234,7 +284,8 @@ TEST_CASE("a node moves with all below it, but not into itself or onto another")
 
 TEST_CASE("the first change removes v3 consolidated metadata and keeps the rest of the root") {
   Fixture f;
-  f.Put("zarr.json", R"({"attributes": {"v": 1}, "zarr_format": 3, "consolidated_metadata": {"kind": "inline",
+  f.Put("zarr.json",
+        R"({"attributes": {"v": 1}, "zarr_format": 3, "consolidated_metadata": {"kind": "inline",
         "must_understand": false, "metadata": {}}, "node_type": "group"})");
   CHECK(*f.hierarchy.HasConsolidated());
   Node node;
@@ -267,7 +318,8 @@ TEST_CASE("the first change removes v2 consolidated metadata") {
 
 TEST_CASE("v3 consolidated metadata are rewritten with every node's document") {
   Fixture f;
-  f.Put("zarr.json", R"({"attributes": {"v": 1}, "zarr_format": 3, "consolidated_metadata": {"kind": "inline",
+  f.Put("zarr.json",
+        R"({"attributes": {"v": 1}, "zarr_format": 3, "consolidated_metadata": {"kind": "inline",
         "must_understand": false, "metadata": {"gone": {}}}, "node_type": "group"})");
   f.Put("a\"b/zarr.json", kArrayV3);
   f.Put("i/g/zarr.json", kGroupV3);
@@ -318,7 +370,8 @@ TEST_CASE("a store without consolidated metadata gets none") {
 }
 
 TEST_CASE("names that Zarr or this library keep for themselves are refused") {
-  for (const char* name : {"a", "..hidden", "a..b", "c", "0", "\u00e9", "with space", "a_", "_x", ".x"}) {
+  for (const char* name :
+       {"a", "..hidden", "a..b", "c", "0", "\u00e9", "with space", "a_", "_x", ".x"}) {
     INFO(name);
     CHECK(CheckNodeName(name).ok());
   }

@@ -42,7 +42,8 @@ TEST_CASE("bare NaN and Infinity are read as floats and written as strings") {
 TEST_CASE("members keep their order and the last of the same name wins") {
   CHECK(DumpJson(Parsed(R"({"z": 1, "a": 2, "z": 3})"), -1) == R"({"z":3,"a":2})");
   std::string many = "{";
-  for (int i = 0; i < 100; ++i) many += "\"m" + std::to_string(i % 60) + "\": " + std::to_string(i) + ",";
+  for (int i = 0; i < 100; ++i)
+    many += "\"m" + std::to_string(i % 60) + "\": " + std::to_string(i) + ",";
   many.back() = '}';
   const Json json = Parsed(many);
   CHECK(json.size() == 60);
@@ -56,15 +57,35 @@ TEST_CASE("escapes become UTF-8") {
 
 TEST_CASE("an escaped lone surrogate becomes the replacement character") {
   CHECK(Parsed(R"("a\ud800b")").get<std::string>() == "a\uFFFDb");
-  CHECK(Parsed(R"("\ud800\u0041")").get<std::string>() == "\uFFFD" "A");
+  CHECK(Parsed(R"("\ud800\u0041")").get<std::string>() ==
+        "\uFFFD"
+        "A");
 }
 
 TEST_CASE("damaged text is refused with its place") {
   CHECK(Failure("{\"a\": 1} x").find("a/zarr.json: not JSON: text behind the end") == 0);
   CHECK(Failure("[1,]").find("at byte 3 of 4") != std::string::npos);
-  for (const char* text : {"", "[1 2]", "{\"a\"}", "{a: 1}", "\"abc", "01", "1.", "-", "tru", "+1", "[",
-                           "\"\\x\"", "\"\\u12\"", "\"a\nb\"", "1e999", ".5", "nan", "\"\xC3\"",
-                           "\"\xED\xA0\x80\"", "\"\xC0\x80\"", "{\"a\":1,}"}) {
+  for (const char* text : {"",
+                           "[1 2]",
+                           "{\"a\"}",
+                           "{a: 1}",
+                           "\"abc",
+                           "01",
+                           "1.",
+                           "-",
+                           "tru",
+                           "+1",
+                           "[",
+                           "\"\\x\"",
+                           "\"\\u12\"",
+                           "\"a\nb\"",
+                           "1e999",
+                           ".5",
+                           "nan",
+                           "\"\xC3\"",
+                           "\"\xED\xA0\x80\"",
+                           "\"\xC0\x80\"",
+                           "{\"a\":1,}"}) {
     INFO(text);
     Failure(text);
   }
@@ -81,8 +102,8 @@ TEST_CASE("nesting beyond 200 levels is refused") {
 
 TEST_CASE("a member's text is found whatever its value holds") {
   const std::string value = R"({"x": ["}", "\"", "\\"], "consolidated_metadata": 2})";
-  const std::string text = R"({"a": "consolidated_metadata", "b": 1, "consolidated_metadata": )" + value +
-                           R"(, "node_type": "group"})";
+  const std::string text = R"({"a": "consolidated_metadata", "b": 1, "consolidated_metadata": )" +
+                           value + R"(, "node_type": "group"})";
   CHECK(FindMemberText(text, "consolidated_metadata") == std::string_view(value));
   CHECK(FindMemberText(text, "node_type") == std::string_view("\"group\""));
   CHECK(FindMemberText(text, "b") == std::string_view("1"));
@@ -90,7 +111,8 @@ TEST_CASE("a member's text is found whatever its value holds") {
 }
 
 TEST_CASE("a member's text is not found in broken documents") {
-  for (const char* text : {"", "[]", "{", "{\"a", "{\"a\"", "{\"a\":", "{\"a\": \"b", "{\"a\": [1", "{\"a\": \"\\"}) {
+  for (const char* text :
+       {"", "[]", "{", "{\"a", "{\"a\"", "{\"a\":", "{\"a\": \"b", "{\"a\": [1", "{\"a\": \"\\"}) {
     INFO(text);
     CHECK_FALSE(FindMemberText(text, "a"));
   }

@@ -122,7 +122,8 @@ TEST_CASE("an index that fits another size of inner chunk is an error") {
 }
 
 TEST_CASE("a shard of zarr-python is read") {
-  // zarr-python 3.1.6: shape (4,) uint16, shards (4,), chunks (2,), no compressor, fill 0; [1, 2, 0, 0].
+  // zarr-python 3.1.6: shape (4,) uint16, shards (4,), chunks (2,), no compressor, fill 0; [1, 2,
+  // 0, 0].
   std::string shard("\x01\x00\x02\x00", 4);
   shard += std::string("\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00", 16);
   shard += std::string(16, '\xff');

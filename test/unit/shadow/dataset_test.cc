@@ -1,0 +1,700 @@
+// Creation property lists and spaces → metadata → text → metadata → property lists.
+#include <h5zarr/filters.h>
+
+#include <cstring>
+
+#include "catch.h"
+#include "shadow/dataset_map.h"
+#include "shadow/h5_types.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using Dims = std::vector<hsize_t>;
+
+Handle Space(Dims dims, Dims maxdims = {}) {
+  if (maxdims.empty()) maxdims = dims;
+  return Handle(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), maxdims.data()));
+}
+
+Handle Dcpl() { return Handle(H5Pcreate(H5P_DATASET_CREATE)); }
+
+Handle Chunked(Dims chunk) {
+  Handle dcpl = Dcpl();
+  REQUIRE(H5Pset_chunk(dcpl.get(), static_cast<int>(chunk.size()), chunk.data()) >= 0);
+  return dcpl;
+}
+
+Config V2() {
+  Config config;
+  config.zarr_format = 2;
+  return config;
+}
+
+DatasetPlan Created(hid_t type, const Handle& space, const Handle& dcpl,
+                    const Config& config = {}) {
+  Result<DatasetPlan> plan = PlanCreate(type, space.get(), dcpl.get(), config);
+  INFO(plan.status().message());
+  REQUIRE(plan.ok());
+  return std::move(plan).value();
+}
+
+// As another session finds it.
+zarr::ArrayMetadata Stored(const zarr::ArrayMetadata& metadata) {
+  const auto texts = zarr::FormatArray(metadata);
+  INFO(texts.status().message());
+  REQUIRE(texts.ok());
+  INFO(texts.value().document);
+  auto parsed = metadata.zarr_format == 3 ? zarr::ParseArrayV3(texts.value().document, "zarr.json")
+                                          : zarr::ParseArrayV2(texts.value().document,
+                                                               texts.value().attributes, ".zarray");
+  INFO(parsed.status().message());
+  REQUIRE(parsed.ok());
+  return std::move(parsed).value();
+}
+
+DatasetHeader Opened(const zarr::ArrayMetadata& metadata, bool writable = false,
+                     const Config& config = {}) {
+  Result<DatasetHeader> header = PlanOpen(metadata, config, writable);
+  INFO(header.status().message());
+  REQUIRE(header.ok());
+  return std::move(header).value();
+}
+
+// HDF5 accepts the header in a file that is never written, and answers this list for it.
+Handle ShadowDcpl(const DatasetHeader& header) {
+  const Handle fapl(H5Pcreate(H5P_FILE_ACCESS));
+  REQUIRE(H5Pset_fapl_core(fapl.get(), 1 << 16, false) >= 0);
+  const Handle file(H5Fcreate("shadow", H5F_ACC_TRUNC, H5P_DEFAULT, fapl.get()));
+  const Handle dataset(H5Dcreate2(file.get(), "d", header.type.get(), header.space.get(),
+                                  H5P_DEFAULT, header.shadow_dcpl.get(), H5P_DEFAULT));
+  REQUIRE(dataset.valid());
+  CHECK(H5Dget_storage_size(dataset.get()) == 0);
+  const Handle reported(H5Dget_create_plist(dataset.get()));
+  Result<Handle> restored = RestoreDcpl(reported.get(), header.layout, header.alloc_time);
+  REQUIRE(restored.ok());
+  return std::move(restored).value();
+}
+
+// What HDF5 itself answers for a dataset of this list.
+Handle NativeDcpl(hid_t type, const Handle& space, const Handle& dcpl) {
+  const Handle fapl(H5Pcreate(H5P_FILE_ACCESS));
+  REQUIRE(H5Pset_fapl_core(fapl.get(), 1 << 16, false) >= 0);
+  const Handle file(H5Fcreate("native", H5F_ACC_TRUNC, H5P_DEFAULT, fapl.get()));
+  const Handle dataset(
+      H5Dcreate2(file.get(), "d", type, space.get(), H5P_DEFAULT, dcpl.get(), H5P_DEFAULT));
+  REQUIRE(dataset.valid());
+  return Handle(H5Dget_create_plist(dataset.get()));
+}
+
+Dims ChunkOf(hid_t dcpl) {
+  Dims chunk(H5S_MAX_RANK);
+  const int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk.data());
+  REQUIRE(rank >= 0);
+  chunk.resize(static_cast<std::size_t>(rank));
+  return chunk;
+}
+
+std::vector<int> FilterIds(hid_t dcpl) {
+  std::vector<int> ids;
+  for (int i = 0; i < H5Pget_nfilters(dcpl); ++i) {
+    unsigned flags = 0;
+    std::size_t count = 0;
+    ids.push_back(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &flags, &count, nullptr, 0,
+                                 nullptr, nullptr));
+  }
+  return ids;
+}
+
+std::vector<unsigned> FilterWords(hid_t dcpl, int id) {
+  unsigned flags = 0;
+  std::vector<unsigned> words(64);
+  std::size_t count = words.size();
+  REQUIRE(H5Pget_filter_by_id2(dcpl, id, &flags, &count, words.data(), 0, nullptr, nullptr) >= 0);
+  words.resize(count);
+  return words;
+}
+
+Dims MaxDims(const Handle& space) {
+  Dims maxdims(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space.get())));
+  H5Sget_simple_extent_dims(space.get(), nullptr, maxdims.data());
+  return maxdims;
+}
+
+// A foreign array: no `_hdf5`.
+zarr::ArrayMetadata Foreign(std::vector<uint64_t> shape, std::vector<uint64_t> chunk,
+                            std::vector<zarr::CodecSpec> codecs = {}) {
+  zarr::ArrayMetadata metadata;
+  metadata.shape = std::move(shape);
+  metadata.chunk_shape = std::move(chunk);
+  metadata.dtype = DType::Float(4);
+  metadata.fill = {true, std::vector<std::byte>(4)};
+  metadata.codecs = std::move(codecs);
+  return metadata;
+}
+
+zarr::CodecSpec Codec(const char* name, const char* configuration = "null") {
+  return {name, zarr::ParseJson(configuration, "codec").value()};
+}
+
+TEST_CASE("pipelines become codecs that every reader has, and are reported as given") {
+  struct Case {
+    const char* name;
+    std::vector<int> filters;
+    std::vector<std::string> v3;
+    std::vector<std::string> v2;
+  };
+  const std::vector<Case> cases = {
+      {"none", {}, {}, {}},
+      {"deflate", {1}, {"gzip"}, {"zlib"}},
+      {"shuffle, deflate", {2, 1}, {"blosc"}, {"blosc"}},
+      {"shuffle, deflate, fletcher32", {2, 1, 3}, {"blosc", "crc32c"}, {"blosc", "fletcher32"}},
+      {"fletcher32", {3}, {"crc32c"}, {"fletcher32"}},
+      {"shuffle", {2}, {}, {}},
+      {"zstd", {32015}, {"zstd"}, {"zstd"}},
+      {"shuffle, zstd", {2, 32015}, {"blosc"}, {"blosc"}},
+      {"lzf", {32000}, {"zstd"}, {"zstd"}},
+      {"shuffle, lzf", {2, 32000}, {"blosc"}, {"blosc"}},
+      {"scaleoffset", {6}, {"zstd"}, {"zstd"}},
+      {"nbit", {5}, {"zstd"}, {"zstd"}},
+      {"blosc", {32001}, {"blosc"}, {"blosc"}},
+      {"bitshuffle", {32008}, {"blosc"}, {"blosc"}},
+      {"unknown", {31999}, {"zstd"}, {"zstd"}}};
+  for (const Case& c : cases) {
+    for (const int zarr_format : {3, 2}) {
+      INFO(c.name << " in Zarr v" << zarr_format);
+      Config config;
+      config.zarr_format = zarr_format;
+      const Handle dcpl = Chunked({4, 5});
+      for (const int id : c.filters) {
+        if (id == 1)
+          H5Pset_deflate(dcpl.get(), 7);
+        else if (id == 2)
+          H5Pset_shuffle(dcpl.get());
+        else if (id == 3)
+          H5Pset_fletcher32(dcpl.get());
+        else if (id == 5)
+          H5Pset_nbit(dcpl.get());
+        else if (id == 6)
+          H5Pset_scaleoffset(dcpl.get(), H5Z_SO_INT, 0);
+        else {
+          const unsigned words[] = {0, 2};
+          H5Pset_filter(dcpl.get(), id, H5Z_FLAG_OPTIONAL, id == 32008 ? 2 : 0, words);
+        }
+      }
+      const DatasetPlan plan = Created(H5T_STD_I32LE, Space({8, 10}), dcpl, config);
+      std::vector<std::string> names;
+      for (const auto& codec : plan.metadata.codecs) names.push_back(codec.name);
+      CHECK(names == (zarr_format == 3 ? c.v3 : c.v2));
+      const DatasetHeader header = Opened(Stored(plan.metadata));
+      const Handle reported = ShadowDcpl(header);
+      CHECK(FilterIds(reported.get()) == c.filters);
+      CHECK(ChunkOf(reported.get()) == Dims{4, 5});
+      if (!c.filters.empty() && c.filters.back() == 1) {
+        CHECK(FilterWords(reported.get(), 1) == std::vector<unsigned>{7});
+      }
+    }
+  }
+}
+
+TEST_CASE("deflate alone needs no record of the pipeline, with shuffle it does") {
+  const Handle deflate = Chunked({4});
+  H5Pset_deflate(deflate.get(), 4);
+  const Json plain = Created(H5T_STD_I32LE, Space({8}), deflate).metadata.attributes["_hdf5"];
+  CHECK(!plain.contains("filters"));
+  CHECK(plain.begin().key() == "version");
+  const Handle both = Chunked({4});
+  H5Pset_shuffle(both.get());
+  H5Pset_deflate(both.get(), 4);
+  const auto metadata = Created(H5T_STD_I32LE, Space({8}), both).metadata;
+  CHECK(metadata.attributes["_hdf5"]["filters"].size() == 2);
+  CHECK(metadata.codecs[0].configuration["cname"] == "zlib");
+  CHECK(metadata.codecs[0].configuration["clevel"] == 4);
+  CHECK(metadata.codecs[0].configuration["shuffle"] == "shuffle");
+  CHECK(metadata.codecs[0].configuration["typesize"] == 4);
+}
+
+TEST_CASE("a pipeline copied from a dataset is the same pipeline") {
+  const Handle dcpl = Chunked({4});
+  H5Pset_deflate(dcpl.get(), 4);
+  const auto first = Created(H5T_STD_I32LE, Space({8}), dcpl);
+  const Handle copied = ShadowDcpl(Opened(Stored(first.metadata)));
+  const auto second = Created(H5T_STD_I32LE, Space({8}), copied);
+  CHECK(second.metadata.codecs == first.metadata.codecs);
+  CHECK(second.metadata.attributes == first.metadata.attributes);
+}
+
+TEST_CASE("strict refuses to store a filter in another form") {
+  Config config;
+  config.strict = true;
+  const Handle dcpl = Chunked({4});
+  H5Pset_scaleoffset(dcpl.get(), H5Z_SO_INT, 0);
+  const auto plan = PlanCreate(H5T_STD_I32LE, Space({8}).get(), dcpl.get(), config);
+  REQUIRE(!plan.ok());
+  CHECK(plan.status().code() == StatusCode::kUnsupported);
+  CHECK(plan.status().message().find("filter 6") != std::string::npos);
+}
+
+TEST_CASE("a mandatory filter that nobody has is refused") {
+  const Handle dcpl = Chunked({4});
+  H5Pset_filter(dcpl.get(), 31999, H5Z_FLAG_MANDATORY, 0, nullptr);
+  const auto plan = PlanCreate(H5T_STD_I32LE, Space({8}).get(), dcpl.get(), Config());
+  REQUIRE(!plan.ok());
+  CHECK(plan.status().code() == StatusCode::kUnsupported);
+}
+
+TEST_CASE("a mandatory zstd needs no zstd plugin") {
+  const Handle dcpl = Chunked({4});
+  const unsigned level = 9;
+  H5Pset_filter(dcpl.get(), H5ZARR_FILTER_ZSTD, H5Z_FLAG_MANDATORY, 1, &level);
+  const DatasetPlan plan = Created(H5T_STD_I32LE, Space({8}), dcpl);
+  CHECK(plan.metadata.codecs[0].configuration["level"] == 9);
+  const DatasetHeader header = Opened(Stored(plan.metadata));
+  CHECK(FilterWords(ShadowDcpl(header).get(), H5ZARR_FILTER_ZSTD) == std::vector<unsigned>{9});
+}
+
+TEST_CASE("filter 480 is a shard, and its words come back") {
+  const Handle dcpl = Chunked({8, 6});
+  const hsize_t inner[] = {4, 2};
+  REQUIRE(H5Pset_shard(dcpl.get(), 2, inner, H5ZARR_SHARD_ZSTD, -5) >= 0);
+  const DatasetPlan plan = Created(H5T_STD_I32LE, Space({16, 6}), dcpl);
+  CHECK(plan.metadata.chunk_shape == std::vector<uint64_t>{8, 6});
+  REQUIRE(plan.metadata.codecs.size() == 1);
+  CHECK(plan.metadata.codecs[0].name == "sharding_indexed");
+  CHECK(!plan.metadata.attributes["_hdf5"].contains("filters"));
+  const Json& configuration = plan.metadata.codecs[0].configuration;
+  CHECK(configuration["chunk_shape"] == Json::array({4, 2}));
+  CHECK(configuration["codecs"][1]["configuration"]["level"] == -5);
+  const auto stored = Stored(plan.metadata);
+  const Handle reported = ShadowDcpl(Opened(stored));
+  CHECK(ChunkOf(reported.get()) == Dims{8, 6});
+  CHECK(FilterWords(reported.get(), H5ZARR_FILTER_SHARD) ==
+        std::vector<unsigned>{1, 2, 4, 2, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, -5)});
+  CHECK(StoredChunksAreVerbatim(stored, reported.get()));
+}
+
+TEST_CASE("inner chunks that do not divide are refused") {
+  const Handle dcpl = Chunked({8});
+  const hsize_t inner[] = {3};
+  REQUIRE(H5Pset_shard(dcpl.get(), 1, inner, H5ZARR_SHARD_NONE, 0) >= 0);
+  const auto plan = PlanCreate(H5T_STD_I32LE, Space({16}).get(), dcpl.get(), Config());
+  REQUIRE(!plan.ok());
+  CHECK(plan.status().code() == StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("v2 has no shards") {
+  const Handle dcpl = Chunked({8});
+  const hsize_t inner[] = {4};
+  REQUIRE(H5Pset_shard(dcpl.get(), 1, inner, H5ZARR_SHARD_NONE, 0) >= 0);
+  const auto plan = PlanCreate(H5T_STD_I32LE, Space({16}).get(), dcpl.get(), V2());
+  REQUIRE(!plan.ok());
+  CHECK(plan.status().code() == StatusCode::kUnsupported);
+}
+
+TEST_CASE("hidden shards report the program's chunk and pipeline") {
+  Config config;
+  config.shard = Config::Shard::kBytes;
+  config.shard_bytes = 1024;
+  const Handle dcpl = Chunked({4, 4});
+  H5Pset_deflate(dcpl.get(), 3);
+  const DatasetPlan plan = Created(H5T_STD_I32LE, Space({100, 8}), dcpl, config);
+  CHECK(plan.metadata.chunk_shape == std::vector<uint64_t>{32, 8});
+  const auto stored = Stored(plan.metadata);
+  const DatasetHeader header = Opened(stored);
+  const Handle reported = ShadowDcpl(header);
+  CHECK(ChunkOf(reported.get()) == Dims{4, 4});
+  CHECK(FilterIds(reported.get()) == std::vector<int>{1});
+  CHECK(!StoredChunksAreVerbatim(stored, reported.get()));
+}
+
+TEST_CASE("a chunk as large as a shard is none") {
+  Config config;
+  config.shard = Config::Shard::kBytes;
+  config.shard_bytes = 100;
+  const DatasetPlan plan = Created(H5T_STD_I32LE, Space({100}), Chunked({16}), config);
+  CHECK(plan.metadata.codecs.empty());
+  CHECK(!plan.metadata.attributes["_hdf5"].contains("shard_hidden"));
+}
+
+TEST_CASE("variable strings have their codec, whatever the pipeline") {
+  const Handle text = MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8);
+  for (const int zarr_format : {3, 2}) {
+    Config config;
+    config.zarr_format = zarr_format;
+    const Handle dcpl = Chunked({4});
+    H5Pset_shuffle(dcpl.get());
+    H5Pset_deflate(dcpl.get(), 1);
+    const DatasetPlan plan = Created(text.get(), Space({8}), dcpl, config);
+    REQUIRE(plan.metadata.codecs.size() == 2);
+    CHECK(plan.metadata.codecs[0].name == "vlen-utf8");
+    CHECK(plan.metadata.codecs[1].name == (zarr_format == 3 ? "gzip" : "zlib"));
+    const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
+    CHECK(FilterIds(reported.get()) == std::vector<int>{2, 1});
+    CHECK(Created(text.get(), Space({8}), Dcpl(), config).metadata.codecs.size() == 1);
+  }
+}
+
+TEST_CASE("maximum extents are the program's in every session") {
+  const Handle space = Space({4, 5}, {H5S_UNLIMITED, 10});
+  const auto metadata = Stored(Created(H5T_STD_I8LE, space, Chunked({2, 5})).metadata);
+  for (const bool writable : {false, true}) {
+    CHECK(MaxDims(Opened(metadata, writable).space) == Dims{H5S_UNLIMITED, 10});
+  }
+  const auto fixed = Stored(Created(H5T_STD_I8LE, Space({4}), Chunked({2})).metadata);
+  CHECK(MaxDims(Opened(fixed, true).space) == Dims{4});
+}
+
+TEST_CASE("foreign arrays are fixed for readers, unlimited for writers") {
+  const auto metadata = Foreign({10}, {5});
+  CHECK(MaxDims(Opened(metadata, false).space) == Dims{10});
+  CHECK(MaxDims(Opened(metadata, true).space) == Dims{H5S_UNLIMITED});
+  Config config;
+  config.maxshape = Config::MaxShape::kFixed;
+  CHECK(MaxDims(Opened(metadata, true, config).space) == Dims{10});
+  config.maxshape = Config::MaxShape::kUnlimited;
+  CHECK(MaxDims(Opened(metadata, false, config).space) == Dims{H5S_UNLIMITED});
+}
+
+TEST_CASE("an array that another program grew beyond its maximum opens") {
+  auto metadata = Stored(Created(H5T_STD_I8LE, Space({4}, {6}), Chunked({2})).metadata);
+  metadata.shape = {9};
+  CHECK(MaxDims(Opened(metadata).space) == Dims{9});
+}
+
+TEST_CASE("a chunk larger than a fixed extent is reported with that maximum") {
+  const DatasetHeader header = Opened(Foreign({10, 0}, {16, 4}));
+  CHECK(MaxDims(header.space) == Dims{16, 0});
+  ShadowDcpl(header);
+}
+
+TEST_CASE("foreign codecs are reported as filters") {
+  const auto ids = [](std::vector<zarr::CodecSpec> codecs) {
+    return FilterIds(ShadowDcpl(Opened(Foreign({10}, {5}, std::move(codecs)))).get());
+  };
+  using Ids = std::vector<int>;
+  CHECK(ids({Codec("gzip", R"({"level": 5})")}) == Ids{1});
+  CHECK(ids({Codec("numcodecs.zlib", R"({"level": -1})")}) == Ids{1});
+  CHECK(ids({Codec("zstd", R"({"level": 0, "checksum": true})")}) == Ids{32015});
+  CHECK(ids({Codec("blosc", R"({"cname": "lz4", "clevel": 5, "shuffle": "shuffle"})")}) ==
+        Ids{32001});
+  CHECK(ids({Codec("numcodecs.shuffle", R"({"elementsize": 4})"), Codec("zlib")}) == (Ids{2, 1}));
+  CHECK(ids({Codec("crc32c")}) == Ids{});
+  CHECK(ids({Codec("numcodecs.lzma")}) == Ids{});
+  CHECK(ids({Codec("transpose", R"({"order": [0]})"), Codec("gzip", R"({"level": 5})")}) == Ids{1});
+}
+
+TEST_CASE("a foreign shard is a chunk with filter 480") {
+  const auto sharding = [](const char* codecs) {
+    return Codec(
+        "sharding_indexed",
+        (std::string(R"({"chunk_shape": [5], "codecs": [{"name": "bytes", "configuration":)"
+                     R"( {"endian": "little"}})") +
+         codecs +
+         R"(], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},)"
+         R"( {"name": "crc32c"}], "index_location": "start"})")
+            .c_str());
+  };
+  const Handle known = ShadowDcpl(Opened(
+      Foreign({20}, {10}, {sharding(R"(,{"name": "gzip", "configuration": {"level": 2}})")})));
+  CHECK(FilterWords(known.get(), H5ZARR_FILTER_SHARD) ==
+        std::vector<unsigned>{H5ZARR_SHARD_VERSION | H5ZARR_SHARD_INDEX_AT_START, 1, 5,
+                              H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 2)});
+  const auto other = Foreign({20}, {10}, {sharding(R"(,{"name": "numcodecs.lzma"})")});
+  const Handle unknown = ShadowDcpl(Opened(other));
+  CHECK(FilterIds(unknown.get()).empty());
+  CHECK(ChunkOf(unknown.get()) == Dims{10});
+  CHECK(!StoredChunksAreVerbatim(other, unknown.get()));
+}
+
+TEST_CASE("chunks that HDF5 1.14 cannot describe are reported in parts") {
+  const auto plain = Foreign({3, 1 << 20, 1 << 12}, {1, 1 << 20, 1 << 12});
+  const DatasetHeader header = Opened(plain);
+  const Handle split = ShadowDcpl(header);
+  CHECK(ChunkOf(split.get()) == Dims{1, (1 << 18) - 1, 1 << 12});
+  CHECK(!StoredChunksAreVerbatim(plain, split.get()));
+
+  const auto sharded = Foreign(
+      {1 << 20, 1 << 12}, {1 << 20, 1 << 12},
+      {Codec("sharding_indexed", R"({"chunk_shape": [1024, 1024], "codecs": [{"name": "bytes"},
+             {"name": "gzip", "configuration": {"level": 1}}], "index_codecs": []})")});
+  const Handle inner = ShadowDcpl(Opened(sharded));
+  CHECK(ChunkOf(inner.get()) == Dims{1024, 1024});
+  CHECK(FilterIds(inner.get()) == std::vector<int>{1});
+}
+
+TEST_CASE("contiguous and compact datasets are slabs, and reported as they were") {
+  for (const H5D_layout_t layout : {H5D_CONTIGUOUS, H5D_COMPACT}) {
+    Handle dcpl = Dcpl();
+    REQUIRE(H5Pset_layout(dcpl.get(), layout) >= 0);
+    const DatasetPlan plan = Created(H5T_IEEE_F64LE, Space({20, 30}), dcpl);
+    CHECK(plan.metadata.chunk_shape == std::vector<uint64_t>{20, 30});
+    const DatasetHeader header = Opened(Stored(plan.metadata), true);
+    CHECK(header.layout == layout);
+    const Handle reported = ShadowDcpl(header);
+    CHECK(H5Pget_layout(reported.get()) == layout);
+    const Handle native = NativeDcpl(H5T_IEEE_F64LE, Space({20, 30}), dcpl);
+    CHECK(H5Pequal(reported.get(), native.get()) > 0);
+    CHECK(MaxDims(header.space) == Dims{20, 30});
+  }
+}
+
+TEST_CASE("large contiguous datasets are cut along their first axes") {
+  const auto slab = [](Dims dims) {
+    return Created(H5T_IEEE_F64LE, Space(std::move(dims)), Dcpl()).metadata.chunk_shape;
+  };
+  CHECK(slab({1000, 1000}) == std::vector<uint64_t>{524, 1000});
+  CHECK(slab({10, 1000, 1000}) == std::vector<uint64_t>{1, 524, 1000});
+  CHECK(slab({5, 10000000}) == std::vector<uint64_t>{1, 524288});
+  CHECK(slab({0, 7}) == std::vector<uint64_t>{1, 7});
+}
+
+TEST_CASE("early allocation puts nothing into the shadow and is reported") {
+  const Handle dcpl = Chunked({4});
+  REQUIRE(H5Pset_alloc_time(dcpl.get(), H5D_ALLOC_TIME_EARLY) >= 0);
+  const DatasetPlan plan = Created(H5T_STD_I32LE, Space({8}), dcpl);
+  H5D_alloc_time_t time = H5D_ALLOC_TIME_ERROR;
+  H5Pget_alloc_time(plan.shadow_dcpl.get(), &time);
+  CHECK(time == H5D_ALLOC_TIME_INCR);
+  const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
+  CHECK(H5Pequal(reported.get(), dcpl.get()) > 0);
+}
+
+TEST_CASE("what cannot be stored is refused by name") {
+  const auto refused = [](const Handle& space, const Handle& dcpl) {
+    const auto plan = PlanCreate(H5T_STD_I32LE, space.get(), dcpl.get(), Config());
+    REQUIRE(!plan.ok());
+    return plan.status();
+  };
+  Handle external = Dcpl();
+  REQUIRE(H5Pset_external(external.get(), "raw", 0, 32) >= 0);
+  CHECK(refused(Space({8}), external).message().find("external") != std::string::npos);
+  Handle compact = Dcpl();
+  REQUIRE(H5Pset_layout(compact.get(), H5D_COMPACT) >= 0);
+  CHECK(refused(Space({20000}), compact).code() == StatusCode::kInvalidArgument);
+  CHECK(refused(Space({8}, {H5S_UNLIMITED}), Dcpl()).code() == StatusCode::kInvalidArgument);
+  CHECK(refused(Space({8}), Chunked({2, 2})).code() == StatusCode::kInvalidArgument);
+  Handle vds = Dcpl();
+  const Handle space = Space({8});
+  REQUIRE(H5Pset_virtual(vds.get(), space.get(), "f", "d", space.get()) >= 0);
+  CHECK(refused(Space({8}), vds).message().find("virtual") != std::string::npos);
+}
+
+TEST_CASE("scalars and null spaces come back") {
+  const Handle scalar(H5Screate(H5S_SCALAR));
+  const DatasetPlan one = Created(H5T_STD_I32LE, scalar, Dcpl());
+  CHECK(one.metadata.shape.empty());
+  CHECK(one.metadata.chunk_shape.empty());
+  CHECK(H5Sget_simple_extent_type(Opened(Stored(one.metadata)).space.get()) == H5S_SCALAR);
+  const Handle null_space(H5Screate(H5S_NULL));
+  const DatasetPlan none = Created(H5T_STD_I32LE, null_space, Dcpl());
+  CHECK(none.null_space);
+  CHECK(none.metadata.shape == std::vector<uint64_t>{0});
+  CHECK(none.metadata.chunk_shape == std::vector<uint64_t>{1});
+  const DatasetHeader header = Opened(Stored(none.metadata));
+  CHECK(header.null_space);
+  CHECK(H5Sget_simple_extent_type(header.space.get()) == H5S_NULL);
+  ShadowDcpl(header);
+}
+
+TEST_CASE("LINDI's scalars are scalars") {
+  auto metadata = Foreign({1}, {1});
+  metadata.attributes["_SCALAR"] = true;
+  const DatasetHeader header = Opened(metadata);
+  CHECK(H5Sget_simple_extent_type(header.space.get()) == H5S_SCALAR);
+  CHECK(header.element.stored_bytes() == 4);
+  ShadowDcpl(header);
+}
+
+TEST_CASE("elements of array types have whole chunks of their own dimensions") {
+  const hsize_t dims[] = {3};
+  const Handle type(H5Tarray_create2(H5T_STD_I16LE, 1, dims));
+  const DatasetPlan plan = Created(type.get(), Space({8}), Chunked({4}));
+  CHECK(plan.metadata.shape == std::vector<uint64_t>{8, 3});
+  CHECK(plan.metadata.chunk_shape == std::vector<uint64_t>{4, 3});
+  const DatasetHeader header = Opened(Stored(plan.metadata));
+  CHECK(H5Sget_simple_extent_ndims(header.space.get()) == 1);
+  CHECK(H5Tequal(header.type.get(), type.get()) > 0);
+  CHECK(ChunkOf(ShadowDcpl(header).get()) == Dims{4});
+}
+
+TEST_CASE("the default fill is Zarr's zero and stays a default") {
+  const DatasetPlan v3 = Created(H5T_STD_I32LE, Space({8}), Dcpl());
+  CHECK(v3.metadata.fill.defined);
+  CHECK(v3.metadata.attributes["_hdf5"]["fill"] == "default");
+  const DatasetPlan v2 = Created(H5T_STD_I32LE, Space({8}), Dcpl(), V2());
+  CHECK(!v2.metadata.fill.defined);
+  for (const auto* plan : {&v3, &v2}) {
+    H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+    H5Pfill_value_defined(ShadowDcpl(Opened(Stored(plan->metadata))).get(), &defined);
+    CHECK(defined == H5D_FILL_VALUE_DEFAULT);
+  }
+}
+
+TEST_CASE("a program's fill is converted to the stored type") {
+  const Handle dcpl = Dcpl();
+  const double fill = 7;
+  REQUIRE(H5Pset_fill_value(dcpl.get(), H5T_NATIVE_DOUBLE, &fill) >= 0);
+  REQUIRE(H5Pset_fill_time(dcpl.get(), H5D_FILL_TIME_NEVER) >= 0);
+  const DatasetPlan plan = Created(H5T_STD_I16BE, Space({8}), dcpl);
+  CHECK(plan.metadata.fill.bytes == std::vector<std::byte>{std::byte{0}, std::byte{7}});
+  const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
+  int32_t again = 0;
+  REQUIRE(H5Pget_fill_value(reported.get(), H5T_NATIVE_INT32, &again) >= 0);
+  CHECK(again == 7);
+  H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
+  H5Pget_fill_time(reported.get(), &time);
+  CHECK(time == H5D_FILL_TIME_NEVER);
+}
+
+TEST_CASE("an undefined fill stays undefined") {
+  const Handle dcpl = Dcpl();
+  REQUIRE(H5Pset_fill_value(dcpl.get(), H5T_STD_I32LE, nullptr) >= 0);
+  for (const Config& config : {Config(), V2()}) {
+    const DatasetPlan plan = Created(H5T_STD_I32LE, Space({8}), dcpl, config);
+    const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
+    H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+    H5Pfill_value_defined(reported.get(), &defined);
+    CHECK(defined == H5D_FILL_VALUE_UNDEFINED);
+  }
+}
+
+TEST_CASE("a fill text comes back") {
+  const Handle text = MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8);
+  for (const Config& config : {Config(), V2()}) {
+    const Handle dcpl = Chunked({4});
+    const char* fill = "none";
+    REQUIRE(H5Pset_fill_value(dcpl.get(), text.get(), &fill) >= 0);
+    const DatasetPlan plan = Created(text.get(), Space({8}), dcpl, config);
+    CHECK(plan.metadata.fill.bytes.size() == 4);
+    const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
+    char* again = nullptr;
+    REQUIRE(H5Pget_fill_value(reported.get(), text.get(), &again) >= 0);
+    REQUIRE(again != nullptr);
+    CHECK(std::string(again) == "none");
+    H5free_memory(again);
+  }
+}
+
+TEST_CASE("a fill sequence and a fill of a compound with text come back") {
+  const Handle sequence(H5Tvlen_create(H5T_STD_I16LE));
+  const Handle dcpl = Dcpl();
+  int16_t items[] = {1, -2};
+  const hvl_t fill{2, items};
+  REQUIRE(H5Pset_fill_value(dcpl.get(), sequence.get(), &fill) >= 0);
+  const DatasetPlan plan = Created(sequence.get(), Space({8}), dcpl);
+  CHECK(plan.metadata.fill.bytes.size() == 4);
+  hvl_t again{};
+  const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
+  REQUIRE(H5Pget_fill_value(reported.get(), sequence.get(), &again) >= 0);
+  REQUIRE(again.len == 2);
+  CHECK(static_cast<int16_t*>(again.p)[1] == -2);
+  H5free_memory(again.p);
+
+  const Handle text = MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8);
+  Handle compound(H5Tcreate(H5T_COMPOUND, sizeof(char*)));
+  H5Tinsert(compound.get(), "t", 0, text.get());
+  const Handle second = Dcpl();
+  const char* word = "none";
+  REQUIRE(H5Pset_fill_value(second.get(), compound.get(), &word) >= 0);
+  const DatasetPlan json = Created(compound.get(), Space({8}), second);
+  CHECK(json.metadata.fill.bytes.size() == std::strlen("[\"none\"]"));
+  char* read = nullptr;
+  REQUIRE(H5Pget_fill_value(ShadowDcpl(Opened(Stored(json.metadata))).get(), compound.get(),
+                            &read) >= 0);
+  CHECK(std::string(read) == "none");
+  H5free_memory(read);
+}
+
+TEST_CASE("a fill whose array elements differ is refused") {
+  const hsize_t dims[] = {2};
+  const Handle type(H5Tarray_create2(H5T_STD_I16LE, 1, dims));
+  const Handle dcpl = Dcpl();
+  const int16_t same[] = {5, 5};
+  REQUIRE(H5Pset_fill_value(dcpl.get(), type.get(), same) >= 0);
+  const DatasetPlan plan = Created(type.get(), Space({8}), dcpl);
+  int16_t again[2] = {};
+  REQUIRE(H5Pget_fill_value(ShadowDcpl(Opened(Stored(plan.metadata))).get(), type.get(), again) >=
+          0);
+  CHECK(again[1] == 5);
+  const int16_t different[] = {5, 6};
+  REQUIRE(H5Pset_fill_value(dcpl.get(), type.get(), different) >= 0);
+  const auto refused = PlanCreate(type.get(), Space({8}).get(), dcpl.get(), Config());
+  REQUIRE(!refused.ok());
+  CHECK(refused.status().code() == StatusCode::kUnsupported);
+}
+
+TEST_CASE("a foreign UTF-32 fill is shown as UTF-8") {
+  auto metadata = Foreign({4}, {2});
+  metadata.dtype = DType::Utf32(3);
+  metadata.fill.bytes.assign(12, std::byte{0});
+  metadata.fill.bytes[0] = std::byte{0xe9};
+  metadata.fill.bytes[4] = std::byte{'a'};
+  const DatasetHeader header = Opened(metadata);
+  char fill[12] = {};
+  REQUIRE(H5Pget_fill_value(ShadowDcpl(header).get(), header.type.get(), fill) >= 0);
+  CHECK(std::string(fill) ==
+        "\xc3\xa9"
+        "a");
+}
+
+TEST_CASE("arrays of references say so as hdmf-zarr does, and are known by it") {
+  const DatasetPlan plan = Created(H5T_STD_REF_OBJ, Space({3}), Dcpl());
+  CHECK(plan.metadata.attributes["_DTYPE"] == "object_reference");
+  auto metadata = Stored(plan.metadata);
+  metadata.attributes.erase("_hdf5");
+  CHECK(Opened(metadata).element.form == ElementMap::Form::kObjectReference);
+  ShadowDcpl(Opened(Stored(plan.metadata)));
+}
+
+TEST_CASE("compound=struct writes v3's struct") {
+  Config config;
+  config.compound_struct = true;
+  Handle inner(H5Tcreate(H5T_COMPOUND, 4));
+  H5Tinsert(inner.get(), "x", 0, H5T_IEEE_F32LE);
+  Handle type(H5Tcreate(H5T_COMPOUND, 8));
+  H5Tinsert(type.get(), "a", 0, H5T_STD_I32LE);
+  H5Tinsert(type.get(), "n", 4, inner.get());
+  const DatasetPlan plan = Created(type.get(), Space({3}), Dcpl(), config);
+  const Json document =
+      zarr::ParseJson(zarr::FormatArray(plan.metadata).value().document, "zarr.json").value();
+  CHECK(document["data_type"]["name"] == "struct");
+  CHECK(document["data_type"]["configuration"]["fields"][1]["data_type"]["name"] == "struct");
+  CHECK(document["fill_value"].is_object());
+  CHECK(H5Tequal(Opened(Stored(plan.metadata)).type.get(), type.get()) > 0);
+}
+
+TEST_CASE("verbatim chunks are those whose bytes both sides agree on") {
+  const auto verbatim = [](const zarr::ArrayMetadata& metadata) {
+    return StoredChunksAreVerbatim(metadata, ShadowDcpl(Opened(metadata)).get());
+  };
+  CHECK(verbatim(Foreign({10}, {5})));
+  CHECK(verbatim(Foreign({10}, {5}, {Codec("zstd", R"({"level": 1})")})));
+  CHECK(verbatim(
+      Foreign({10}, {5},
+              {Codec("numcodecs.shuffle", R"({"elementsize": 4})"),
+               Codec("numcodecs.zlib", R"({"level": 1})"), Codec("numcodecs.fletcher32")})));
+  CHECK(!verbatim(Foreign({10}, {5}, {Codec("gzip", R"({"level": 1})")})));
+  CHECK(!verbatim(Foreign({10}, {5}, {Codec("crc32c")})));
+  Handle padded(H5Tcreate(H5T_COMPOUND, 16));
+  H5Tinsert(padded.get(), "a", 4, H5T_STD_I32LE);
+  CHECK(!verbatim(Stored(Created(padded.get(), Space({8}), Chunked({4})).metadata)));
+}
+
+TEST_CASE("a damaged _hdf5 is corrupt, never something else") {
+  const auto code = [](const char* hdf5) {
+    auto metadata = Foreign({10}, {5});
+    metadata.attributes["_hdf5"] = zarr::ParseJson(hdf5, "_hdf5").value();
+    const auto header = PlanOpen(metadata, Config(), false);
+    return header.ok() ? StatusCode::kOk : header.status().code();
+  };
+  CHECK(code(R"({"maxshape": [1, 2]})") == StatusCode::kCorrupt);
+  CHECK(code(R"({"maxshape": ["x"]})") == StatusCode::kCorrupt);
+  CHECK(code(R"({"filters": [{"id": 0}]})") == StatusCode::kCorrupt);
+  CHECK(code(R"({"filters": [{"id": 1, "cd_values": [4294967296]}]})") == StatusCode::kCorrupt);
+  CHECK(code(R"({"type": "H5T_STD_I64LE"})") == StatusCode::kCorrupt);
+  CHECK(code(R"("text")") == StatusCode::kOk);
+  CHECK(code(R"({"version": 1, "of_the_future": 3})") == StatusCode::kOk);
+}
+
+}  // namespace
+}  // namespace h5zarr::shadow

@@ -1,0 +1,99 @@
+// The words of filter 480, and text that is not what it says.
+#include "shadow/shard_words.h"
+
+#include <h5zarr/filters.h>
+
+#include <cstring>
+
+#include "catch.h"
+#include "shadow/codec_specs.h"
+#include "shadow/json_text.h"
+
+namespace h5zarr::shadow {
+namespace {
+
+using Words = std::vector<unsigned>;
+
+constexpr unsigned kBloscZstdBits = H5ZARR_SHARD_CODEC(H5ZARR_SHARD_BLOSC, 7 + 16 * 4 + 256 * 2);
+
+TEST_CASE("every inner codec survives words, codec and words") {
+  const std::vector<uint64_t> chunk = {8, 6};
+  for (const unsigned codec :
+       {H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 9), H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, 22),
+        H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, -7), kBloscZstdBits,
+        H5ZARR_SHARD_CODEC(H5ZARR_SHARD_CRC32C, 0)}) {
+    const Words words = {H5ZARR_SHARD_VERSION | H5ZARR_SHARD_INDEX_AT_START, 2,    4, 3,
+                         H5ZARR_SHARD_CODEC(H5ZARR_SHARD_SHUFFLE, 0),        codec};
+    const Result<Sharding> sharding = ShardingFromWords(words, DType::Int(4), chunk);
+    REQUIRE(sharding.ok());
+    CHECK(sharding.value().index_at_start);
+    const auto spec = ShardingToCodec(sharding.value(), ArrayToBytesSpec(DType::Int(4)));
+    const std::optional<Sharding> again = ShardingFromCodec(spec);
+    REQUIRE(again);
+    CHECK(again->plain_index);
+    CHECK(WordsFromSharding(*again, 2) == words);
+  }
+}
+
+TEST_CASE("blosc's word is its level, compressor and shuffle") {
+  const Result<Sharding> sharding =
+      ShardingFromWords(Words{1, 1, 4, kBloscZstdBits}, DType::Int(4), std::vector<uint64_t>{8});
+  REQUIRE(sharding.ok());
+  CHECK(sharding.value().inner_codecs[0].configuration.dump() ==
+        R"({"cname":"zstd","clevel":7,"shuffle":"bitshuffle","typesize":4,"blocksize":0})");
+}
+
+TEST_CASE("words that the library appended are not the user's") {
+  // One codec (marker 1 + 1), then chunk shape, element size and fill.
+  const Words stored = {1 | (2u << 16), 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 1), 8, 4, 0, 0};
+  CHECK(UserWords(stored) == Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 1)});
+  CHECK(ShardingFromWords(stored, DType::Int(4), std::vector<uint64_t>{8}).ok());
+}
+
+TEST_CASE("words that make no sense are refused") {
+  const std::vector<uint64_t> chunk = {8};
+  for (const Words& words : {Words{}, Words{1}, Words{2, 1, 4}, Words{1, 2, 4}, Words{1, 1},
+                             Words{1, 1, 0}, Words{1, 1, 3}, Words{1, 1, 4, 99}, Words{0x201, 1, 4},
+                             Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 10)},
+                             Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_BLOSC, 5 + 16 * 9)},
+                             Words{1 | (9u << 16), 0xffffffff}}) {
+    const Result<Sharding> sharding = ShardingFromWords(words, DType::Int(4), chunk);
+    REQUIRE(!sharding.ok());
+    CHECK(sharding.status().code() == StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("what words cannot say has none") {
+  Sharding sharding;
+  sharding.inner_shape = {4};
+  CHECK(WordsFromSharding(sharding, 1));
+  sharding.plain_index = false;
+  CHECK(!WordsFromSharding(sharding, 1));
+  sharding.plain_index = true;
+  sharding.inner_codecs = {{"sharding_indexed", Json::object()}};
+  CHECK(!WordsFromSharding(sharding, 1));
+  sharding.inner_codecs = {{"blosc", Json{{"cname", "snappy"}}}};
+  CHECK(!WordsFromSharding(sharding, 1));
+}
+
+TEST_CASE("only strict UTF-8 is text") {
+  CHECK(IsValidUtf8("caf\xc3\xa9 \xf0\x9f\x98\x80"));
+  CHECK(!IsValidUtf8("\xc0\x80"));
+  CHECK(!IsValidUtf8("\xed\xa0\x80"));
+  CHECK(!IsValidUtf8("\xf4\x90\x80\x80"));
+  CHECK(!IsValidUtf8("\xe2\x82"));
+  CHECK(TextFromJson(TextToJson("\xff")) == "\xff");
+  CHECK(!TextFromJson(Json{{"base64", "?"}}));
+}
+
+TEST_CASE("UTF-32 of either order becomes UTF-8 of the same size") {
+  char little[] = "\xe9\0\0\0\x00\xf6\1\0\0\0\0";  // U+E9, U+1F600, padding
+  Utf32ToUtf8({reinterpret_cast<std::byte*>(little), 12}, Endian::kLittle);
+  CHECK(std::memcmp(little, "\xc3\xa9\xf0\x9f\x98\x80\0\0\0\0\0", 12) == 0);
+  char big[] = "\0\0\0a\0\xff\xff\xff";
+  Utf32ToUtf8({reinterpret_cast<std::byte*>(big), 8}, Endian::kBig);
+  CHECK(std::string(big) == "a\xef\xbf\xbd");
+}
+
+}  // namespace
+}  // namespace h5zarr::shadow

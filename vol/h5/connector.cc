@@ -32,6 +32,7 @@ herr_t initialize(hid_t vipl_id) {
 herr_t terminate() {
   // HDF5's identifiers end with it; a later H5open makes others.
   host::ForgetNativeConnector();
+  host::ForgetReported();
   return 0;
 }
 

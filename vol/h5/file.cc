@@ -139,8 +139,9 @@ Result<Handle> ShadowFapl(hid_t fapl) {
 Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, hid_t fcpl, hid_t fapl,
                          hid_t dxpl, void** request) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fapl, ShadowFapl(fapl));
-  // The name is never a file: it only gives relative external links their folder, and identity.
-  const std::string name = store->path() + "#shadow";
+  // The name is never a file: it only gives relative external links their folder, and identity. A
+  // forked child still holds its parent's shadow.
+  const std::string name = store->path() + "#shadow" + std::to_string(getpid());
   host::NativeHandle native(H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, fcpl, shadow_fapl.get(),
                                             dxpl, request),
                             H5I_FILE);

@@ -25,16 +25,39 @@ hid_t MinorOf(StatusCode code) {
   return H5E_CANTOPERATE_g;
 }
 
+// The records of the failure that AlreadyReported stands for: whatever is cleaned up on the way out
+// calls HDF5, which clears its current stack each time.
+hid_t kept_stack = H5I_INVALID_HID;
+
+void DropKeptStack() {
+  if (kept_stack >= 0) H5Eclose_stack(kept_stack);
+  kept_stack = H5I_INVALID_HID;
+}
+
 }  // namespace
 
-Status AlreadyReported() { return Status(StatusCode::kReported, "HDF5 has reported the failure"); }
+Status AlreadyReported() {
+  const hid_t stack = H5Eget_current_stack();
+  if (stack >= 0 && H5Eget_num(stack) > 0) {
+    DropKeptStack();
+    kept_stack = stack;
+  } else if (stack >= 0) {
+    H5Eclose_stack(stack);
+  }
+  return Status(StatusCode::kReported, "HDF5 has reported the failure");
+}
+
+void ForgetReported() { kept_stack = H5I_INVALID_HID; }
 
 bool IsAlreadyReported(const Status& status) { return status.code() == StatusCode::kReported; }
 
 void PushStatus(const Status& status, std::string_view operation) {
   const hid_t minor = MinorOf(status.code());
   std::string name(operation);
-  if (!IsAlreadyReported(status)) {
+  if (IsAlreadyReported(status)) {
+    if (kept_stack >= 0 && H5Eset_current_stack(kept_stack) >= 0) kept_stack = H5I_INVALID_HID;
+  } else {
+    DropKeptStack();
     std::string text = status.message();
     if (status.errno_value() != 0) {
       text += ", errno = " + std::to_string(status.errno_value());

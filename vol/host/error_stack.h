@@ -10,8 +10,11 @@
 
 namespace h5zarr::host {
 
-// A call into HDF5 failed and HDF5 has put its own records on the error stack: nothing to add.
+// A call into HDF5 failed and HDF5 has put its own records on the error stack: they are set aside, and
+// put back by PushStatus.
 Status AlreadyReported();
+// The library closes: identifiers of error stacks end with it.
+void ForgetReported();
 bool IsAlreadyReported(const Status& status);
 
 // Puts `status` on the error stack: first its message (with "errno = N" where there is one, from

@@ -10,7 +10,20 @@ using test::Describe;
 using test::Hex;
 using test::ReadGolden;
 
-Json Index() { return *ParseJson(ReadGolden("index.json"), "index.json"); }
+Json Documents() {
+  const Json index = *ParseJson(ReadGolden("index.json"), "index.json");
+  REQUIRE(index["documents"].size() > 60);
+  return index["documents"];
+}
+
+// The codecs whatever the order of members in their configurations.
+nlohmann::json Unordered(const std::vector<CodecSpec>& codecs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const CodecSpec& codec : codecs) {
+    list.push_back({codec.name, nlohmann::json::parse(codec.configuration.dump())});
+  }
+  return list;
+}
 
 Result<ArrayMetadata> Parse(const std::string& file) {
   const std::string text = ReadGolden(file);
@@ -19,9 +32,8 @@ Result<ArrayMetadata> Parse(const std::string& file) {
 }
 
 TEST_CASE("documents of other writers are read as they mean") {
-  const Json index = Index();
-  REQUIRE(index["documents"].size() > 60);
-  for (const Json& expected : index["documents"]) {
+  const Json documents = Documents();
+  for (const Json& expected : documents) {
     const auto file = expected["file"].get<std::string>();
     INFO(file);
     const auto metadata = Parse(file);
@@ -37,7 +49,8 @@ TEST_CASE("documents of other writers are read as they mean") {
 }
 
 TEST_CASE("unchanged documents are written back as they were") {
-  for (const Json& expected : Index()["documents"]) {
+  const Json documents = Documents();
+  for (const Json& expected : documents) {
     const auto file = expected["file"].get<std::string>();
     INFO(file);
     const auto texts = FormatArray(*Parse(file));
@@ -48,7 +61,8 @@ TEST_CASE("unchanged documents are written back as they were") {
 }
 
 TEST_CASE("documents written anew say the same") {
-  for (const Json& expected : Index()["documents"]) {
+  const Json documents = Documents();
+  for (const Json& expected : documents) {
     const auto file = expected["file"].get<std::string>();
     INFO(file);
     ArrayMetadata metadata = *Parse(file);
@@ -66,7 +80,7 @@ TEST_CASE("documents written anew say the same") {
     CHECK(again->dtype == metadata.dtype);
     CHECK(again->fill == metadata.fill);
     CHECK(again->key_encoding == metadata.key_encoding);
-    CHECK(again->codecs == metadata.codecs);
+    CHECK(Unordered(again->codecs) == Unordered(metadata.codecs));
   }
 }
 

@@ -48,7 +48,9 @@ void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, 
     H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc));
     void* under = H5VLattr_create(object->native.under, loc, host::NativeConnector(), name, type,
                                   space, acpl, aapl, dxpl, request);
-    if (under != nullptr && object->store != nullptr) object->store->NoteAttribute(owner, name);
+    if (under != nullptr && object->store != nullptr) {
+      object->store->NoteNewAttribute(owner, name);
+    }
     return WrapAttribute(under, object, owner, name);
   });
 }

@@ -4,6 +4,7 @@
 #include "h5/connector.h"
 #include "h5zarr/filters.h"
 #include "shadow/dataset_map.h"
+#include "shadow/hdf5_attribute.h"
 #include "transfer/dataset_io.h"
 
 namespace h5zarr {
@@ -59,6 +60,7 @@ Result<void*> CreateInStore(Object* object, const H5VL_loc_params_t* loc, const 
     return Wrap(native.Release(), H5I_DATASET, object);
   }
   const NodePtr node = target->MakeDataset(identity.token, std::move(plan));
+  shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
   Status prepared = target->OpenArray(node, CacheBytes(dapl)).status();
   if (prepared.ok() && name != nullptr) {
     prepared = target.get() == &store ? store.NoteCreated(object->node, name)

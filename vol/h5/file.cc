@@ -142,11 +142,12 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, hid_t fcpl, hi
   // The name is never a file: it only gives relative external links their folder, and identity. A
   // forked child still holds its parent's shadow.
   const std::string name = store->path() + "#shadow" + std::to_string(getpid());
-  host::NativeHandle native(H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, fcpl, shadow_fapl.get(),
-                                            dxpl, request),
+  H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fcpl, store->ShadowFcpl(fcpl));
+  host::NativeHandle native(H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, shadow_fcpl.get(),
+                                            shadow_fapl.get(), dxpl, request),
                             H5I_FILE);
   if (!native.valid()) return host::AlreadyReported();
-  const Status adopted = store->Adopt(native.get());
+  const Status adopted = store->Adopt(native.get(), shadow_fcpl.get());
   if (!adopted.ok()) return adopted;
   auto object = std::make_unique<Object>();
   object->native = native.object();
@@ -357,18 +358,23 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
   });
 }
 
+bool DefaultConnectorIsNative() {
+  hid_t connector = H5I_INVALID_HID;
+  if (H5Pget_vol_id(H5P_LST_FILE_ACCESS_ID_g, &connector) < 0) return false;
+  H5VL_class_value_t value = -1;
+  const herr_t asked = H5VLget_value(connector, &value);
+  H5VLclose(connector);
+  return asked >= 0 && value == H5VL_NATIVE_VALUE;
+}
+
 Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   host::LoadVariables();
   const auto& question = args->args.is_accessible;
   const FileName name = ParseFileName(question.filename);
   if (HasRootDocument(name.path)) {
     *question.accessible = true;
-    // Is this HDF5 2.x's probe, with no connector named anywhere?
-    hid_t default_connector = H5I_INVALID_HID;
-    if (host::HostVersion().major >= 2 &&
-        H5Pget_vol_id(H5P_LST_FILE_ACCESS_ID_g, &default_connector) >= 0) {
-      const Handle connector(default_connector);
-      if (connector.get() == host::NativeConnector()) GetConnector().refused_probe = name.path;
+    if (host::HostVersion().major >= 2 && DefaultConnectorIsNative()) {
+      GetConnector().refused_probe = name.path;  // HDF5 2.x's probe, with no connector named
     }
     return OkStatus();
   }

@@ -1,6 +1,7 @@
 // Group callbacks.
 
 #include "h5/connector.h"
+#include "shadow/hdf5_attribute.h"
 
 namespace h5zarr {
 namespace {
@@ -22,10 +23,9 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_GROUP, object));
     const Object* group = AsObject(wrapper);
     if (group->store != nullptr) {
-      unsigned order = 0;
-      if (H5Pget_link_creation_order(gcpl, &order) >= 0 && (order & H5P_CRT_ORDER_TRACKED) != 0) {
-        group->node->group.ordered = true;
-      }
+      group->node->group.ordered = shadow::TracksLinkOrder(gcpl);
+      if (group->node->group.ordered) group->node->group.links_changed = true;
+      shadow::NoteAttributeOrder(gcpl, &group->node->node.attributes());
       if (name != nullptr) {
         const Status noted = UndoOnFailure(object, name, group->store->NoteCreated(
                                                object->node, name));

@@ -144,8 +144,13 @@ bool Bind(const Dl_info& info) {
     }
     *function.slot = address;
   }
+  // A program that links its HDF5 may hold copies of the library's variables, which the library itself
+  // then uses (copy relocations): where the library is in the program's own scope, ask that.
+  const bool in_program_scope = dlsym(RTLD_DEFAULT, "H5get_libversion") ==
+                                dlsym(library, "H5get_libversion");
   for (VariableSlot& variable : variables) {
-    variable.in_host = static_cast<const hid_t*>(dlsym(library, variable.name));
+    variable.in_host = static_cast<const hid_t*>(
+        dlsym(in_program_scope ? RTLD_DEFAULT : library, variable.name));
   }
   bound_base = info.dli_fbase;
   return true;

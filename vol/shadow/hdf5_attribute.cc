@@ -96,6 +96,38 @@ void SetAttribute(Json* attributes, const std::string& name, const AttributeJson
   }
 }
 
+void NoteAttributeOrder(hid_t creation_list, Json* attributes) {
+  unsigned order = 0;
+  if (H5Pget_attr_creation_order(creation_list, &order) >= 0 &&
+      (order & H5P_CRT_ORDER_TRACKED) != 0) {
+    SetHdf5Member(attributes, "attr_order", true);
+  }
+}
+
+Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list) {
+  if (Hdf5Member(attributes, "attr_order").is_null()) return OkStatus();
+  if (H5Pset_attr_creation_order(creation_list,
+                                 H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list) {
+  if (!Hdf5Member(attributes, "order").is_null() &&
+      H5Pset_link_creation_order(group_creation_list,
+                                 H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
+    return host::AlreadyReported();
+  }
+  return RestoreAttributeOrder(attributes, group_creation_list);
+}
+
+bool TracksLinkOrder(hid_t group_creation_list) {
+  unsigned order = 0;
+  return H5Pget_link_creation_order(group_creation_list, &order) >= 0 &&
+         (order & H5P_CRT_ORDER_TRACKED) != 0;
+}
+
 Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
                             const AttributeValue& value) {
   Handle acpl(H5Pcreate(H5P_CLS_ATTRIBUTE_CREATE_ID_g));

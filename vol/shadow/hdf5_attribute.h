@@ -30,6 +30,14 @@ Json AttributeDescription(const Json& attributes, const std::string& name);
 // Stores one attribute of the program in the node's attributes; removes it when `value` is null.
 void SetAttribute(Json* attributes, const std::string& name, const AttributeJson* value);
 
+// The creation orders an object tracks: `_hdf5.order` lists a group's links, `_hdf5.attr_order` says that
+// the order of attributes is theirs. Note… looks at the property list an object is created with, Restore…
+// sets up one for an object that is loaded.
+void NoteAttributeOrder(hid_t creation_list, Json* attributes);
+Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list);
+Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list);
+bool TracksLinkOrder(hid_t group_creation_list);
+
 // Creates (an attribute of that name must not exist) and reads an attribute of a native object.
 Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
                             const AttributeValue& value);

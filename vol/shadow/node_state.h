@@ -56,7 +56,7 @@ struct NodeState {
   bool placed = false;     // reachable by `path`; else anonymous or unlinked
   bool stored = false;     // its document exists in the store
   bool document_changed = false;
-  std::set<std::string> changed_attributes;  // to be written from the shadow
+  std::vector<std::string> changed_attributes;  // to be written from the shadow, in this order
   int open_objects = 0;                      // wrappers of it
   Status broken;           // why it cannot be opened (unknown codec, type…)
 

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "host/host_api.h"
+#include "shadow/hdf5_attribute.h"
 #include "store/local_store.h"
 
 namespace h5zarr::shadow {
@@ -26,11 +27,8 @@ std::unique_ptr<Store> MakeStore(const std::string& path, bool writable, const C
 std::string RootArrayName(const std::string& path) {
   std::string name(NameOf(path));
   constexpr std::string_view kSuffix = ".zarr";
-  if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) {
-    name.resize(name.size() - kSuffix.size());
-    return name;
-  }
-  return "data";
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return name.empty() ? "data" : name;
 }
 
 std::deque<std::string> SplitPath(std::string_view path) {
@@ -94,7 +92,16 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
   return store;
 }
 
-Status StoreFile::Adopt(void* file) {
+Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) const {
+  Handle list(H5Pcopy(created_ ? fcpl : H5P_LST_FILE_CREATE_ID_g));
+  if (!list.valid()) return host::AlreadyReported();
+  if (!created_ && !root_is_array_) {
+    H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(root_node_.group().attributes, list.get()));
+  }
+  return list;
+}
+
+Status StoreFile::Adopt(void* file, hid_t fcpl) {
   H5ZARR_ASSIGN_OR_RETURN(fileno_, host::FileNumber(file));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify({file, H5I_FILE}));
   root_ = std::make_shared<NodeState>();
@@ -112,7 +119,11 @@ Status StoreFile::Adopt(void* file) {
     root_->stored = !created_ && !root_node_.implicit;
   }
   nodes_[root_->token] = root_;
-  if (created_) return EnsureStored(root_);
+  root_->group.ordered = TracksLinkOrder(fcpl);
+  if (created_) {
+    NoteAttributeOrder(fcpl, &root_->node.attributes());
+    return EnsureStored(root_);
+  }
   return OkStatus();
 }
 

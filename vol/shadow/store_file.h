@@ -56,8 +56,11 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   const Config& config() const { return config_; }
   zarr::Hierarchy& hierarchy() { return hierarchy_; }
 
-  // The shadow was made: `file` is its native file. Called once, inside file create/open.
-  Status Adopt(void* file);
+  // The file creation list of the shadow: that of the program for a new store (`fcpl`), else what the
+  // root's document says.
+  Result<Handle> ShadowFcpl(hid_t fcpl) const;
+  // The shadow was made with `fcpl`: `file` is its native file. Called once, inside file create/open.
+  Status Adopt(void* file, hid_t fcpl);
   unsigned long fileno() const { return fileno_; }
 
   // kPermissionDenied unless the store may be changed (mode, and not inherited by a forked child).
@@ -99,7 +102,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // `target`'s link moved; the node goes where its link is now.
   Status NoteMoved(const NodePtr& from_parent, const std::string& from_name, const NodePtr& to_parent,
                    const std::string& to_name);
-  void NoteAttribute(const NodePtr& node, const std::string& name);
+  void NoteAttribute(const NodePtr& node, const std::string& name);     // written, renamed or deleted
+  void NoteNewAttribute(const NodePtr& node, const std::string& name);  // created
   void NoteLinks(const NodePtr& group);
 
   // kInvalidArgument when the path's new components may not be names of Zarr nodes.

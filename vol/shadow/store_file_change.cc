@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
 #include "store/temp_name.h"
 
@@ -299,7 +300,18 @@ Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_
 }
 
 void StoreFile::NoteAttribute(const NodePtr& node, const std::string& name) {
-  if (node != nullptr) node->changed_attributes.insert(name);
+  if (node == nullptr) return;
+  std::vector<std::string>& changed = node->changed_attributes;
+  if (std::find(changed.begin(), changed.end(), name) == changed.end()) changed.push_back(name);
+}
+
+void StoreFile::NoteNewAttribute(const NodePtr& node, const std::string& name) {
+  if (node == nullptr) return;
+  // One of that name may have been deleted and not stored since: the new one comes last.
+  SetAttribute(&node->node.attributes(), name, nullptr);
+  std::vector<std::string>& changed = node->changed_attributes;
+  changed.erase(std::remove(changed.begin(), changed.end(), name), changed.end());
+  changed.push_back(name);
 }
 
 void StoreFile::NoteLinks(const NodePtr& group) {

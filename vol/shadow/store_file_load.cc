@@ -55,12 +55,13 @@ Status CreateExternalLink(NativeObject group, const std::string& name, const std
   return OkStatus();
 }
 
-Status CreateHardLink(NativeObject group, const std::string& name, uint64_t token, hid_t lcpl) {
-  H5O_token_t target = host::TokenOfKey(token);
+Status CreateHardLink(NativeObject group, const std::string& name, NativeObject target,
+                      hid_t lcpl) {
   H5VL_link_create_args_t args;
   args.op_type = H5VL_LINK_CREATE_HARD;
-  args.args.hard.curr_obj = group.under;
-  args.args.hard.curr_loc_params = host::LocByToken(group.type, &target);
+  args.args.hard.curr_obj = target.under;
+  // By itself: HDF5 takes any other location for a name.
+  args.args.hard.curr_loc_params = host::LocSelf(target.type);
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
   if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
                       H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
@@ -163,8 +164,9 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       H5ZARR_ASSIGN_OR_RETURN(const Resolution target, Resolve(root_, stored.path.c_str()));
       if (target.node == nullptr) continue;  // its node is gone: so is the link
       link.target = target.node;
-      H5ZARR_RETURN_IF_ERROR(
-          CreateHardLink(native.object(), name, target.node->token, lcpl.get()));
+      H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object,
+                              host::OpenByToken(Location(), target.node->token));
+      H5ZARR_RETURN_IF_ERROR(CreateHardLink(native.object(), name, object.object(), lcpl.get()));
     } else {
       link.kind = LinkState::Kind::kSoft;
       link.soft_target = stored.path;
@@ -178,12 +180,9 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
 Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
-  Handle gcpl(H5Pcreate(H5P_CLS_GROUP_CREATE_ID_g));
+  const Handle gcpl(H5Pcreate(H5P_CLS_GROUP_CREATE_ID_g));
   const bool ordered = !Hdf5Member(node.attributes(), "order").is_null();
-  if (ordered &&
-      H5Pset_link_creation_order(gcpl.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
-    return host::AlreadyReported();
-  }
+  H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(node.attributes(), gcpl.get()));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
                                        lcpl.get(), gcpl.get(), H5P_LST_GROUP_ACCESS_ID_g,
@@ -205,6 +204,7 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   Result<DatasetHeader> planned = PlanOpen(node.array(), config_, writable_);
   if (!planned.ok()) return LoadBroken(group, name, planned.status());
   DatasetHeader header = std::move(*planned);
+  H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header.shadow_dcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);

@@ -120,8 +120,16 @@ TEST_CASE("a key that would be hidden is refused") {
   TempDirectory directory;
   auto store = MakeLocalStore(directory.path());
   CHECK(store->Write("a/.h5zarr-1-2.tmp", {}).code() == StatusCode::kInvalidArgument);
-  CHECK(store->Write(".h5zarr-1-2.tmp/a", {}).code() == StatusCode::kInvalidArgument);
   CHECK(Tree(directory.path()).empty());
+}
+
+TEST_CASE("what is kept below a hidden name is listed only there, and can be moved into view") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE(store->Write(".h5zarr-1-2.tmp/a", AsBytes("x")).ok());
+  CHECK(store->List("")->empty());
+  REQUIRE(store->RenamePrefix(".h5zarr-1-2.tmp", "shown").ok());
+  CHECK(store->List("shown")->size() == 1);
 }
 
 TEST_CASE("a temporary name that an earlier process left is not used again") {

@@ -1,6 +1,7 @@
 """Collected cases of trouble that others had, where they stand beside the repository (H5ZARR_CASES, or
 ../shared/cases): each says what to do, and what h5py, the tools and the peers must answer."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,17 @@ shard-index-no-crc shard-inner-walk shard-rmw-lost-update shard-truncated-killed
 str-fill-and-null
 """.split()
 
+# Steps that expect what nothing gives, and how that was seen: {case: {step: reason}}.
+WRONG = {
+    "dtype-bool-complex-half": {
+        21: "a step of zarr-python alone: 3.1.6 answers z['f2'][2] with a 0-d array, not the scalar 2.5"},
+    "native-selection-zoo": {
+        33: "h5repack skips the lzf dataset and h5diff then answers 1 without any plugin, too: "
+            "the tools have no lzf"},
+    "shape-zero-length": {
+        10: "h5py's iter_chunks raises ValueError on a native dataset of shape (3, 0), too"},
+}
+
 
 @pytest.mark.skipif(not CASES.is_dir(), reason=f"no cases at {CASES}")
 @pytest.mark.parametrize("case", PASSING)
@@ -27,4 +39,6 @@ def test_case(case):
                       PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run([sys.executable, CASES / "_lib" / "run_check.py", CASES / case], env=env,
                           capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stdout + done.stderr
+    failed = {int(step) for step in re.findall(r"^\S+ step (\d+) FAIL", done.stdout, re.MULTILINE)}
+    assert re.search(r": \d+/\d+ ok", done.stdout), done.stdout + done.stderr
+    assert failed <= set(WRONG.get(case, {})), done.stdout + done.stderr

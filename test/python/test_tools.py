@@ -21,6 +21,7 @@ def foreign(store):
 def same(tmp_path):
     with h5py.File(tmp_path / "same.h5", "w") as f:
         f["g/h/a"] = DATA
+        f["g/h/a"].attrs["units"] = "mm"  # h5diff compares attributes too
     return tmp_path / "same.h5"
 
 
@@ -68,16 +69,39 @@ def test_h5stat(foreign):
     assert "# of unique datasets: 1" in text_of(run([tool("h5stat"), foreign]))
 
 
-@pytest.mark.parametrize("options", [[], ["-f", "GZIP=4"], ["-l", "CHUNK=2x3"]])
-def test_h5repack_into_a_native_file(foreign, tmp_path, options):
+@pytest.fixture
+def unsharded(store):
+    import zarr
+
+    root = zarr.open_group(store, mode="w")
+    root.create_array("g/h/a", data=DATA, chunks=(2, 2)).attrs["units"] = "mm"
+    return store
+
+
+@pytest.mark.parametrize("options", [["-f", "GZIP=4"], ["-f", "NONE"]])
+def test_h5repack_of_shards_with_other_filters(foreign, tmp_path, options):
     text_of(run([tool("h5repack"), *options, foreign, tmp_path / "out.h5"]))
     with h5py.File(tmp_path / "out.h5", "r") as f:
         assert np.array_equal(f["g/h/a"][...], DATA)
         assert f["g/h/a"].attrs["units"] == "mm"
 
 
-def test_h5copy_into_a_native_file(foreign, tmp_path):
-    text_of(run([tool("h5copy"), "-i", foreign, "-o", tmp_path / "out.h5", "-s", "/g/h/a", "-d", "/b"]))
+def test_h5repack_refuses_shards_in_a_native_file(foreign, tmp_path):
+    done = run([tool("h5repack"), "--enable-error-stack", foreign, tmp_path / "out.h5"])
+    assert done.returncode != 0
+    assert "native HDF5 files cannot hold shards yet" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["-f", "GZIP=4"], ["-l", "CHUNK=2x3"]])
+def test_h5repack_into_a_native_file(unsharded, tmp_path, options):
+    text_of(run([tool("h5repack"), *options, unsharded, tmp_path / "out.h5"]))
+    with h5py.File(tmp_path / "out.h5", "r") as f:
+        assert np.array_equal(f["g/h/a"][...], DATA)
+        assert f["g/h/a"].attrs["units"] == "mm"
+
+
+def test_h5copy_into_a_native_file(unsharded, tmp_path):
+    text_of(run([tool("h5copy"), "-i", unsharded, "-o", tmp_path / "out.h5", "-s", "/g/h/a", "-d", "/b"]))
     with h5py.File(tmp_path / "out.h5", "r") as f:
         assert np.array_equal(f["b"][...], DATA)
 

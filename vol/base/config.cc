@@ -109,11 +109,6 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) { return SetBytes(v, &c->memory_bytes); }},
     {"cache_bytes", "a number of bytes, e.g. 64MiB",
      [](std::string_view v, Config* c) { return SetBytes(v, &c->cache_bytes); }},
-    {"accelerate", "auto, off",
-     [](std::string_view v, Config* c) {
-       return Choose<bool>(v, &c->accelerate, {{"auto", true}, {"off", false}});
-     }},
-    {"trace", "0 to 3", [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},
 };
 
 std::string KeyNames() {

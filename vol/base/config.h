@@ -29,8 +29,6 @@ struct Config {
   bool durable = false;
   uint64_t memory_bytes = 256ull << 20;
   uint64_t cache_bytes = 64ull << 20;
-  bool accelerate = true;
-  int trace = 0;
 
   // Applies "key=value;…" on top of this. kInvalidArgument for an unknown key (the message lists
   // the valid ones) or a value that is none of the key's.

@@ -19,7 +19,6 @@ herr_t initialize(hid_t vipl_id) {
     try {
       connector = new Connector;
       connector->environment_status = connector->environment_config.ApplyEnvironment();
-      connector->executor = std::make_unique<Executor>(connector->environment_config.threads);
     } catch (...) {
       return -1;
     }
@@ -43,6 +42,16 @@ herr_t optional(void* object, H5VL_optional_args_t* args, hid_t dxpl, void** req
 }  // namespace
 
 Connector& GetConnector() { return *connector; }
+
+Executor* ExecutorFor(int threads) {
+  std::unique_ptr<Executor>& executor = connector->executors[threads];
+  if (executor == nullptr) executor = std::make_unique<Executor>(threads);
+  return executor.get();
+}
+
+void RunSerially() {
+  for (auto& [threads, executor] : connector->executors) executor->SetSerial(true);
+}
 
 const H5VL_class_t* ConnectorClass() {
   // Assembled at the first call: the parts are constants of other files, which may not be initialised
@@ -143,7 +152,7 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
                    void** request) {
   Object* object = AsObject(opaque);
   const std::shared_ptr<shadow::StoreFile> store = object->store;
-  if (host::HostIsTerminating()) GetConnector().executor->SetSerial(true);
+  if (host::HostIsTerminating()) RunSerially();
   const Status saved = SaveBeforeClose(object);
   if (!saved.ok()) {
     if (!host::HostIsTerminating()) {

@@ -4,6 +4,7 @@
 
 #include <hdf5.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,14 +24,21 @@ namespace h5zarr {
 struct Connector {
   Config environment_config;      // the defaults with H5ZARR_<KEY> applied
   Status environment_status;      // a bad value there is reported by the first create or open
-  std::unique_ptr<Executor> executor;
+  std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
   bool external_links_registered = false;
   bool filters_registered = false;
-  bool in_post_open = false;      // HDF5 is wrapping a file for its own use
+  // Whether HDF5 is wrapping a file for its own use at the moment, and whose connector it will call on
+  // what it gets.
+  enum class PostOpen { kNo, kForUs, kForNative };
+  PostOpen post_open = PostOpen::kNo;
   std::string refused_probe;      // a store that IS_ACCESSIBLE found without a connector being named
 };
 Connector& GetConnector();
+// The executor of files that asked for `threads`; made at its first use, kept for the process.
+Executor* ExecutorFor(int threads);
+// From now on nothing runs on other threads: the library terminates.
+void RunSerially();
 
 // The connector's configuration of one file, as HDF5 carries it about (H5VL_info_class_t).
 struct ConnectorInfo {

@@ -238,7 +238,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags));
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
-                                            GetConnector().executor.get()));
+                                            ExecutorFor(config.threads)));
     return OpenShadow(store, fcpl, fapl, dxpl, request);
   });
 }
@@ -280,7 +280,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                           StoreFile::Make(name.path, name.given, false, writable, config,
-                                          GetConnector().executor.get()));
+                                          ExecutorFor(config.threads)));
   return OpenShadow(store, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
 }
 
@@ -358,9 +358,9 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
   });
 }
 
-bool DefaultConnectorIsNative() {
+bool ConnectorIsNative(hid_t fapl) {
   hid_t connector = H5I_INVALID_HID;
-  if (H5Pget_vol_id(H5P_LST_FILE_ACCESS_ID_g, &connector) < 0) return false;
+  if (H5Pget_vol_id(fapl, &connector) < 0) return false;
   H5VL_class_value_t value = -1;
   const herr_t asked = H5VLget_value(connector, &value);
   H5VLclose(connector);
@@ -373,7 +373,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const FileName name = ParseFileName(question.filename);
   if (HasRootDocument(name.path)) {
     *question.accessible = true;
-    if (host::HostVersion().major >= 2 && DefaultConnectorIsNative()) {
+    if (host::HostVersion().major >= 2 && ConnectorIsNative(H5P_LST_FILE_ACCESS_ID_g)) {
       GetConnector().refused_probe = name.path;  // HDF5 2.x's probe, with no connector named
     }
     return OkStatus();
@@ -437,13 +437,28 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
   });
 }
 
+// Whether HDF5 holds the shadow for a file of the native connector: HDF5 1.14 does when it came upon us
+// by its probe, no connector having been named.
+bool BelongsToNative(const Object* file) {
+  H5VL_file_get_args_t args;
+  args.op_type = H5VL_FILE_GET_FAPL;
+  if (H5VLfile_get(file->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
+                   nullptr) < 0) {
+    return false;
+  }
+  const Handle fapl(args.args.get_fapl.fapl_id);
+  return ConnectorIsNative(fapl.get());
+}
+
 herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
   Object* object = AsObject(opaque);
   if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
-    GetConnector().in_post_open = true;
+    GetConnector().post_open = object->store != nullptr && BelongsToNative(object)
+                                   ? Connector::PostOpen::kForNative
+                                   : Connector::PostOpen::kForUs;
     const herr_t result =
         H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
-    GetConnector().in_post_open = false;
+    GetConnector().post_open = Connector::PostOpen::kNo;
     return result;
   }
   if (object->store != nullptr && (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE ||

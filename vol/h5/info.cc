@@ -73,7 +73,8 @@ void* wrap_object(void* under, H5I_type_t type, void* context) {
     const auto* wrap = static_cast<WrapContext*>(context);
     void* wrapped = H5VLwrap_object(under, type, host::NativeConnector(), wrap->under);
     if (wrapped == nullptr) return host::AlreadyReported();
-    if (GetConnector().in_post_open) {
+    if (GetConnector().post_open == Connector::PostOpen::kForNative) return wrapped;
+    if (GetConnector().post_open == Connector::PostOpen::kForUs) {
       // Belongs to HDF5's own file structure and goes with it: it must not keep the store open.
       auto* object = new Object;
       object->native = {wrapped, type};

@@ -1,5 +1,8 @@
 // Object callbacks.
 
+#include <set>
+#include <vector>
+
 #include "h5/connector.h"
 #include "h5/dataset_chunks.h"
 #include "h5/object_copy.h"
@@ -22,6 +25,29 @@ void* object_open(void* opaque, const H5VL_loc_params_t* loc, H5I_type_t* type, 
   });
 }
 
+// Native files cannot hold shards yet: a copy would keep the filter that HDF5 then cannot run.
+Status RefuseShards(const NodePtr& root) {
+  std::set<const shadow::NodeState*> seen;
+  std::vector<NodePtr> pending{root};
+  while (!pending.empty()) {
+    const NodePtr node = pending.back();
+    pending.pop_back();
+    if (!seen.insert(node.get()).second) continue;
+    if (node->node.is_array()) {
+      for (const zarr::CodecSpec& codec : node->node.array().codecs) {
+        if (codec.name != "sharding_indexed") continue;
+        return UnsupportedError("'/" + node->path +
+                                "' is sharded, and native HDF5 files cannot hold shards yet: "
+                                "convert it with other filters (h5repack -f GZIP=4)");
+      }
+    }
+    for (const auto& [name, link] : node->group.links) {
+      if (const NodePtr child = link.target.lock()) pending.push_back(child);
+    }
+  }
+  return OkStatus();
+}
+
 herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char* source_name,
                    void* target, const H5VL_loc_params_t* target_loc, const char* target_name,
                    hid_t ocpypl, hid_t lcpl, hid_t dxpl, void** request) {
@@ -35,6 +61,9 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char
       H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution root,
                               PreparePath(from, source_loc, source_name));
       if (root.node != nullptr) H5ZARR_RETURN_IF_ERROR(from->store->Fill(root.node, true));
+      if (root.node != nullptr && to->store == nullptr) {
+        H5ZARR_RETURN_IF_ERROR(RefuseShards(root.node));
+      }
     }
     if (to->store != nullptr) {
       H5ZARR_RETURN_IF_ERROR(to->store->CheckNewPath(target_name));

@@ -233,10 +233,16 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
       H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0) {
     return Hdf5Failure("the array's chunk");
   }
-  std::vector<Filter> filters = FiltersForCodecs(reported.codecs, chunk.size());
   if (const Json* recorded = zarr::FindMember(hdf5, "filters")) {
-    H5ZARR_ASSIGN_OR_RETURN(filters, FiltersFromJson(*recorded));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersFromJson(*recorded));
+    return AppendFilters(dcpl, filters);
   }
+  std::vector<Filter> filters = FiltersForCodecs(reported.codecs, chunk.size());
+  // HDF5's tools refuse to read a dataset with a filter the process lacks, though nothing here needs
+  // it: such a filter is not reported. Those the plugin brings count as there.
+  std::erase_if(filters, [](const Filter& filter) {
+    return !BroughtByPlugin(filter.id) && H5Zfilter_avail(filter.id) <= 0;
+  });
   return AppendFilters(dcpl, filters);
 }
 

@@ -284,6 +284,8 @@ std::vector<CodecSpec> PlainCodecs(const DType& dtype) {
   return {ArrayToBytesSpec(dtype)};
 }
 
+bool BroughtByPlugin(int filter_id) { return filter_id == kShard || filter_id == kZstd; }
+
 std::vector<Filter> FiltersForCodecs(std::span<const CodecSpec> codecs, std::size_t rank) {
   std::vector<Filter> filters;
   for (const CodecSpec& codec : codecs) {

@@ -41,6 +41,9 @@ Result<std::vector<zarr::CodecSpec>> CodecsForFilters(std::span<const Filter> fi
 // The chain of a dataset without filters: the vlen codec, or nothing.
 std::vector<zarr::CodecSpec> PlainCodecs(const DType& dtype);
 
+// Filters that the plugin itself registers with HDF5.
+bool BroughtByPlugin(int filter_id);
+
 // The filters that say `codecs`, as far as HDF5 has words for them.
 std::vector<Filter> FiltersForCodecs(std::span<const zarr::CodecSpec> codecs, std::size_t rank);
 

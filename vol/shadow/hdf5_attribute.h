@@ -30,6 +30,16 @@ Json AttributeDescription(const Json& attributes, const std::string& name);
 // Stores one attribute of the program in the node's attributes; removes it when `value` is null.
 void SetAttribute(Json* attributes, const std::string& name, const AttributeJson* value);
 
+// xarray's `_FillValue`, between the form it has in v3 documents (base64 for floats) and a number of the
+// array's type.
+void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);
+void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);
+
+// Says an array's dimension scales, as far as HDF5 programs attached any, in the words of Zarr: v3's
+// dimension_names, v2's _ARRAY_DIMENSIONS. A label goes before the name of the scale; a scale's own
+// dimension has its own name, which is `name`. Names that are there already stay where HDF5 says nothing.
+void NameDimensions(zarr::Node* node, std::string_view name);
+
 // The creation orders an object tracks: `_hdf5.order` lists a group's links, `_hdf5.attr_order` says that
 // the order of attributes is theirs. Note… looks at the property list an object is created with, Restore…
 // sets up one for an object that is loaded.

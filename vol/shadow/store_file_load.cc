@@ -268,10 +268,14 @@ Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Stat
 Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
   const ReferenceResolver references = References();
   const Json attributes = AttributesForProgram(node->node);
-  for (const auto& [name, value] : attributes.items()) {
-    const Json description = AttributeDescription(node->node.attributes(), name);
-    H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted,
-                            AttributeFromJson(value, description, references));
+  for (const auto& [name, stored] : attributes.items()) {
+    AttributeJson attribute{stored, AttributeDescription(node->node.attributes(), name)};
+    if (name == "_FillValue" && node->node.is_array()) {
+      ReadFillValueAttribute(node->node.array(), &attribute);
+    }
+    H5ZARR_ASSIGN_OR_RETURN(
+        const AttributeValue converted,
+        AttributeFromJson(attribute.value, attribute.description, references));
     H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted)
                                .WithContext("attribute '" + name + "' of '/" + node->path + "'"));
   }

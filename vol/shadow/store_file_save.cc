@@ -141,6 +141,7 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     // Resizing happens in the array.
     std::get<zarr::ArrayMetadata>(node->node.metadata).shape = node->dataset.array->metadata().shape;
   }
+  if (node->node.is_array()) NameDimensions(&node->node, NameOf(node->path));
   H5ZARR_RETURN_IF_ERROR(hierarchy_.Write(node->node));
   node->stored = true;
   node->node.implicit = false;
@@ -164,6 +165,9 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     Result<AttributeJson> encoded = AttributeToJson(value, references);
     if (!encoded.ok()) {
       return encoded.status().WithContext("attribute '" + name + "' of '/" + node->path + "'");
+    }
+    if (name == "_FillValue" && node->node.is_array()) {
+      WriteFillValueAttribute(node->node.array(), &*encoded);
     }
     SetAttribute(&node->node.attributes(), name, &*encoded);
   }

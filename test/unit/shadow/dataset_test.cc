@@ -375,8 +375,8 @@ TEST_CASE("foreign codecs are reported as filters") {
   CHECK(ids({Codec("gzip", R"({"level": 5})")}) == Ids{1});
   CHECK(ids({Codec("numcodecs.zlib", R"({"level": -1})")}) == Ids{1});
   CHECK(ids({Codec("zstd", R"({"level": 0, "checksum": true})")}) == Ids{32015});
-  CHECK(ids({Codec("blosc", R"({"cname": "lz4", "clevel": 5, "shuffle": "shuffle"})")}) ==
-        Ids{32001});
+  // A filter the process lacks is not reported: HDF5's tools would refuse to read the dataset.
+  CHECK(ids({Codec("blosc", R"({"cname": "lz4", "clevel": 5, "shuffle": "shuffle"})")}) == Ids{});
   CHECK(ids({Codec("numcodecs.shuffle", R"({"elementsize": 4})"), Codec("zlib")}) == (Ids{2, 1}));
   CHECK(ids({Codec("crc32c")}) == Ids{});
   CHECK(ids({Codec("numcodecs.lzma")}) == Ids{});

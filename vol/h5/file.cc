@@ -243,6 +243,21 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
   });
 }
 
+// The file of an object that outlived it. Asking for it makes HDF5 count an identifier for the file,
+// which is exactly what it is about to get.
+Result<void*> Resurrect(host::NativeObject object) {
+  void* under = nullptr;
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  H5VL_object_get_args_t args;
+  args.op_type = H5VL_OBJECT_GET_FILE;
+  args.args.get_file.file = &under;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(object.under, &loc, host::NativeConnector(),
+                                                     &args, host::DefaultDxpl(), nullptr)));
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
+  AsObject(wrapper)->resurrected = true;
+  return wrapper;
+}
+
 // Another handle on a store that is open in this process already.
 Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName& name,
                         bool writable, hid_t dxpl, void** request) {
@@ -250,20 +265,14 @@ Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName&
     return Status(StatusCode::kPermissionDenied,
                   "unable to open '" + name.given + "' for writing: it is open read-only", EAGAIN);
   }
-  // Reopening works from a file object; an object of the store may outlive its files.
+  const host::NativeObject file = store->FileLocation();
+  if (file.under == nullptr) return Resurrect(store->Location());
   void* under = nullptr;
   H5VL_file_specific_args_t args;
   args.op_type = H5VL_FILE_REOPEN;
   args.args.reopen.file = &under;
-  const host::NativeObject location = store->FileLocation();
-  if (location.under == nullptr) {
-    return Status(StatusCode::kAlreadyExists,
-                  "unable to open '" + name.given +
-                      "': its file was closed while objects of it are still open",
-                  EAGAIN);
-  }
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
-      location.under, host::NativeConnector(), &args, dxpl, request)));
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(
+      H5VLfile_specific(file.under, host::NativeConnector(), &args, dxpl, request)));
   return Wrap(under, H5I_FILE, nullptr);
 }
 
@@ -453,6 +462,7 @@ bool BelongsToNative(const Object* file) {
 herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
   Object* object = AsObject(opaque);
   if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
+    if (object->resurrected) return 0;  // done when it was first opened
     GetConnector().post_open = object->store != nullptr && BelongsToNative(object)
                                    ? Connector::PostOpen::kForNative
                                    : Connector::PostOpen::kForUs;

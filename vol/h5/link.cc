@@ -30,7 +30,6 @@ herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_p
     }
     H5ZARR_RETURN_IF_ERROR(RequireWritable(base));
     if (base != nullptr && base->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(base->store->CheckNewPath(NameIn(loc)));
       H5ZARR_RETURN_IF_ERROR(PrepareLocation(base, loc).status());
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_create(&native_args, UnderOf(object), loc,

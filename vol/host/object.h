@@ -23,6 +23,7 @@ struct Object {
   std::shared_ptr<shadow::NodeState> node;   // with a store: the file's root, the object itself, or an
                                              // attribute's owner; null when unknown
   std::string attribute_name;                // of an attribute
+  bool resurrected = false;                  // a file that was closed while objects kept it open
   bool counted = false;                      // one of the objects that keep the store open
 };
 

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "h5/connector.h"
 #include "host/host_api.h"
@@ -376,27 +377,37 @@ bool ConnectorIsNative(hid_t fapl) {
   return asked >= 0 && value == H5VL_NATIVE_VALUE;
 }
 
+// Whether the question is HDF5's own: after a failed open it asks every plugin it finds, whoever never
+// heard of us. The failure's records must then survive, and a "no" must be silent.
+bool IsProbe(hid_t fapl) {
+  host::KeepErrors keep;
+  void* info = nullptr;
+  if (H5Pget_vol_info(fapl, &info) < 0) return false;
+  const std::unique_ptr<ConnectorInfo> named(static_cast<ConnectorInfo*>(info));
+  return named == nullptr && ConnectorIsNative(H5P_LST_FILE_ACCESS_ID_g);
+}
+
 Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   host::LoadVariables();
   const auto& question = args->args.is_accessible;
   const FileName name = ParseFileName(question.filename);
+  const bool probe = IsProbe(question.fapl_id);
   if (HasRootDocument(name.path)) {
     *question.accessible = true;
-    if (host::HostVersion().major >= 2 && ConnectorIsNative(H5P_LST_FILE_ACCESS_ID_g)) {
-      GetConnector().refused_probe = name.path;  // HDF5 2.x's probe, with no connector named
-    }
+    // HDF5 2.x is about to open the store under the wrong connector: see RefuseMisregistration.
+    if (probe && host::HostVersion().major >= 2) GetConnector().refused_probe = name.path;
     return OkStatus();
   }
+  std::optional<host::KeepErrors> keep;
+  if (probe) keep.emplace();
   H5VL_file_specific_args_t native_args = *args;
-  H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(question.fapl_id));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle native_fapl, NativeFapl(question.fapl_id));
   native_args.args.is_accessible.fapl_id = native_fapl.get();
   const herr_t result =
       H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request);
-  if (result < 0) {
-    host::KeepErrors keep;
-    native_fapl.Reset();
-    return host::AlreadyReported();
-  }
+  if (result >= 0) return OkStatus();
+  if (!probe) return host::AlreadyReported();
+  *question.accessible = false;
   return OkStatus();
 }
 

@@ -19,6 +19,7 @@ herr_t get_conn_cls(void* object, H5VL_get_conn_lvl_t level, const H5VL_class_t*
 herr_t get_cap_flags(const void* info, uint64_t* flags) {
   (void)info;
   host::LoadVariables();
+  host::KeepErrors keep;
   return H5VLintrospect_get_cap_flags(nullptr, host::NativeConnector(), flags);
 }
 

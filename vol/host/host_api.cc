@@ -113,8 +113,17 @@ void* OpenLibraryOf(const Dl_info& info) {
 
 bool CheckVersion(void* library, const char* path) {
   using GetVersion = herr_t (*)(unsigned*, unsigned*, unsigned*);
-  auto get_version = reinterpret_cast<GetVersion>(dlsym(library, "H5get_libversion"));
-  if (get_version == nullptr || get_version(&version.major, &version.minor, &version.release) < 0) {
+  using GetStack = hid_t (*)();
+  using SetStack = herr_t (*)(hid_t);
+  const auto get_version = reinterpret_cast<GetVersion>(dlsym(library, "H5get_libversion"));
+  const auto get_stack = reinterpret_cast<GetStack>(dlsym(library, "H5Eget_current_stack"));
+  const auto set_stack = reinterpret_cast<SetStack>(dlsym(library, "H5Eset_current_stack"));
+  // It may be a failed open that led the library to us: asking must not lose its error records.
+  const hid_t stack = get_stack != nullptr ? get_stack() : H5I_INVALID_HID;
+  const bool answered = get_version != nullptr &&
+                        get_version(&version.major, &version.minor, &version.release) >= 0;
+  if (stack >= 0 && set_stack != nullptr) set_stack(stack);
+  if (!answered) {
     std::fprintf(stderr, "h5zarr: %s does not look like HDF5 (no H5get_libversion)\n", path);
     return false;
   }

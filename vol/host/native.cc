@@ -27,6 +27,7 @@ Result<Identity> IdentifyAt(NativeObject object, const H5VL_loc_params_t& loc) {
 
 hid_t NativeConnector() {
   if (native_connector < 0) {
+    KeepErrors keep;  // it may be a failed open that led HDF5 to us
     native_connector = H5VLregister_connector_by_value(H5VL_NATIVE_VALUE, H5P_DEFAULT);
   }
   return native_connector;

@@ -132,7 +132,12 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
                               config.strict};
   H5ZARR_ASSIGN_OR_RETURN(metadata.codecs, CodecsForFilters(filters, target));
   H5ZARR_RETURN_IF_ERROR(RelaxFilters(plan->shadow_dcpl.get(), filters));
-  if (!SamePipeline(filters, FiltersForCodecs(metadata.codecs, chunk.size()))) {
+  // A filter that another process may lack is derived from codecs only where it is there (PlanOpen):
+  // what the program set is said.
+  const bool may_lack = std::any_of(filters.begin(), filters.end(), [](const Filter& filter) {
+    return filter.id >= H5Z_FILTER_RESERVED && !BroughtByPlugin(filter.id);
+  });
+  if (may_lack || !SamePipeline(filters, FiltersForCodecs(metadata.codecs, chunk.size()))) {
     (*hdf5)["filters"] = FiltersToJson(filters);
   }
   metadata.chunk_shape = with_elem_dims(chunk);

@@ -145,6 +145,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // store_file_save.cc
   Status EnsureStored(const NodePtr& node);
   Status SaveDocument(const NodePtr& node);
+  Status WriteDocument(const NodePtr& node);
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
   Status BeforeChange();

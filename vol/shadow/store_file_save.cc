@@ -141,14 +141,26 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     // Resizing happens in the array.
     std::get<zarr::ArrayMetadata>(node->node.metadata).shape = node->dataset.array->metadata().shape;
   }
-  if (node->node.is_array()) NameDimensions(&node->node, NameOf(node->path));
-  H5ZARR_RETURN_IF_ERROR(hierarchy_.Write(node->node));
+  H5ZARR_RETURN_IF_ERROR(WriteDocument(node));
   node->stored = true;
   node->node.implicit = false;
   node->document_changed = false;
   node->changed_attributes.clear();
   node->group.links_changed = false;
   return OkStatus();
+}
+
+Status StoreFile::WriteDocument(const NodePtr& node) {
+  std::shared_ptr<void> lock;
+  if (node->node.is_array()) {
+    NameDimensions(&node->node, NameOf(node->path));
+    if (node->stored) {
+      // Other processes lock shards by this document while they rewrite them; it is about to be replaced.
+      const char* document = node->node.array().zarr_format == 3 ? "zarr.json" : ".zarray";
+      H5ZARR_ASSIGN_OR_RETURN(lock, store_->Lock(JoinPath(node->path, document), kWholeArray));
+    }
+  }
+  return hierarchy_.Write(node->node);
 }
 
 Status StoreFile::EncodeAttributes(const NodePtr& node) {

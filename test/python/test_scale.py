@@ -1,0 +1,47 @@
+"""Stores of many nodes: only what is touched is read."""
+import json
+import os
+
+import h5py
+import numpy as np
+import zarr
+
+COUNT = 3000
+
+
+def many(store):
+    root = zarr.open_group(store, mode="w")
+    root.create_array("good", data=np.arange(6, dtype="i4"), chunks=(4,))
+    for number in range(COUNT):
+        os.mkdir(f"{store}/bad{number:05d}")
+        with open(f"{store}/bad{number:05d}/zarr.json", "w") as document:
+            document.write('{"zarr_format": 3, "node_type": "array", "shape": "not read"')
+    return [f"bad{number:05d}" for number in range(COUNT)] + ["good"]
+
+
+def test_one_array_is_opened_without_reading_its_neighbours(store):
+    many(store)
+    with h5py.File(store, "r") as f:
+        assert f["good"][...].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_names_are_listed_without_reading_documents(store):
+    names = many(store)
+    with h5py.File(store, "r") as f:
+        assert len(f) == len(names)
+        assert list(f) == names
+
+
+def test_a_big_consolidated_root_is_skipped_over(store):
+    zarr.open_group(store, mode="w").create_array("a", data=np.arange(3), chunks=(2,))
+    path = os.path.join(store, "zarr.json")
+    with open(path) as document:
+        root = json.load(document)
+    node = {"zarr_format": 3, "node_type": "group", "attributes": {"text": "x" * 1000}}
+    root["consolidated_metadata"] = {"kind": "inline", "must_understand": False,
+                                     "metadata": {f"g{number}": node for number in range(20000)}}
+    with open(path, "w") as document:
+        json.dump(root, document)
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["a"]
+        assert f["a"][...].tolist() == [0, 1, 2]

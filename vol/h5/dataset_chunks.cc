@@ -156,6 +156,20 @@ Result<herr_t> IterateChunks(Object* object, H5D_chunk_iter_op_t op, void* op_da
   return 0;
 }
 
+// HDF5 2 gave chunks of 4 GiB and more their sizes: what its callers pass differs from 1.14's.
+struct ChunkReadOfHdf5Version2 {
+  const hsize_t* offset;
+  uint32_t filters;
+  void* buf;
+  size_t* buf_size;  // in: of buf; out: of the chunk; may be null
+};
+struct ChunkWriteOfHdf5Version2 {
+  const hsize_t* offset;
+  uint32_t filters;
+  size_t size;
+  const void* buf;
+};
+
 Status ReadChunk(Object* object, H5VL_native_dataset_chunk_read_t* args) {
   H5ZARR_RETURN_IF_ERROR(RequireChunked(object));
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
@@ -165,11 +179,24 @@ Status ReadChunk(Object* object, H5VL_native_dataset_chunk_read_t* args) {
   if (!stored) return NotFoundError("the chunk is not stored");
   H5ZARR_ASSIGN_OR_RETURN(const Buffer reported, ToReported(object, *array, std::move(*stored)));
   args->filters = 0;
+  if (host::HostVersion().major >= 2) {
+    size_t* const buffer_bytes =
+        reinterpret_cast<ChunkReadOfHdf5Version2*>(args)->buf_size;
+    if (buffer_bytes != nullptr) {
+      const size_t given = *buffer_bytes;
+      *buffer_bytes = reported.size_bytes();
+      if (args->buf == nullptr) return OkStatus();
+      if (given < reported.size_bytes()) {
+        return InvalidArgumentError("the chunk has " + std::to_string(reported.size_bytes()) +
+                                    " bytes, the buffer " + std::to_string(given));
+      }
+    }
+  }
   std::memcpy(args->buf, reported.data(), reported.size_bytes());
   return OkStatus();
 }
 
-Status WriteChunk(Object* object, H5VL_native_dataset_chunk_write_t* args) {
+Status WriteChunk(Object* object, const ChunkWriteOfHdf5Version2* args) {
   H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
   H5ZARR_RETURN_IF_ERROR(RequireChunked(object));
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
@@ -245,9 +272,13 @@ Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional
     case H5VL_NATIVE_DATASET_CHUNK_READ:
       H5ZARR_RETURN_IF_ERROR(ReadChunk(object, &native->chunk_read));
       return answer;
-    case H5VL_NATIVE_DATASET_CHUNK_WRITE:
-      H5ZARR_RETURN_IF_ERROR(WriteChunk(object, &native->chunk_write));
+    case H5VL_NATIVE_DATASET_CHUNK_WRITE: {
+      const H5VL_native_dataset_chunk_write_t& old = native->chunk_write;
+      ChunkWriteOfHdf5Version2 write{old.offset, old.filters, old.size, old.buf};
+      if (host::HostVersion().major >= 2) std::memcpy(&write, args->args, sizeof write);
+      H5ZARR_RETURN_IF_ERROR(WriteChunk(object, &write));
       return answer;
+    }
     case H5VL_NATIVE_DATASET_GET_OFFSET:
       *native->get_offset.offset = HADDR_UNDEF;
       return answer;

@@ -106,6 +106,12 @@ assert h5py.File(store, "r")["a"][1] == 1
 
 def outcomes(folder, **env):
     """What h5py says of files that cannot be opened, without times and addresses."""
+    folder.mkdir()
+    (folder / "folder").mkdir()
+    (folder / "text.h5").write_text("hello " * 500)
+    (folder / "empty.h5").touch()
+    with h5py.File(folder / "good.h5", "w") as f:
+        f["a"] = 1
     code = r"""
 import h5py, os, re, sys
 os.chdir(sys.argv[1])
@@ -124,14 +130,9 @@ for mode in ("r", "r+", "a", "w", "w-"):
 
 
 def test_files_that_do_not_open_fail_as_without_the_plugin(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "text.h5").write_text("hello " * 500)
-    (tmp_path / "empty.h5").touch()
-    with h5py.File(tmp_path / "good.h5", "w") as f:
-        f["a"] = 1
-    alone = outcomes(tmp_path, connector=None, plugin=False)
+    alone = outcomes(tmp_path / "without", connector=None, plugin=False)
     assert "FileNotFoundError 2" in alone
-    assert outcomes(tmp_path) == alone
+    assert outcomes(tmp_path / "with") == alone
 
 
 def test_native_files_are_the_same_to_the_byte(tmp_path):

@@ -236,8 +236,9 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
       H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
   if (!in_store || old_shape == new_shape) return OkStatus();
   object->node->dataset.chunk_list.reset();
-  object->node->document_changed = true;
   const Status resized = object->node->dataset.array->Resize(new_shape);
+  // Only now: resizing may have stored the document, still with the old shape.
+  object->node->document_changed = true;
   if (resized.ok()) return resized;
   host::KeepErrors keep;
   H5VL_dataset_specific_args_t back = *args;

@@ -15,6 +15,10 @@
 namespace h5zarr {
 namespace {
 
+// How deep external links are being followed within each other: HDF5's own budget of links starts anew
+// with each object we open.
+thread_local std::size_t traversal_depth = 0;
+
 // Identifiers that a traversal opened: HDF5 still works on them when the traversal returns.
 int scope_depth = 0;
 std::vector<hid_t>* pending = nullptr;
@@ -150,7 +154,19 @@ Result<TargetAccess> AccessOf(hid_t group, hid_t parent_file, hid_t lapl,
   return access;
 }
 
+class DepthScope {
+ public:
+  DepthScope() { ++traversal_depth; }
+  ~DepthScope() { --traversal_depth; }
+};
+
 Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t lapl) {
+  const DepthScope depth;
+  std::size_t limit = 0;
+  if (H5Pget_nlinks(lapl, &limit) < 0) return host::AlreadyReported();
+  if (traversal_depth > limit) {
+    return NotFoundError("too many links: an external link may lead to itself");
+  }
   // A byte of version and flags, then file name and object path, each ending in NUL.
   const char* text = static_cast<const char*>(value);
   const auto* file_end = static_cast<const char*>(

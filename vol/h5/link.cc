@@ -74,6 +74,7 @@ herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target
     H5ZARR_RETURN_IF_ERROR(RequireWritable(to));
     Resolution old_link;
     if (from->store != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(from->store->LoadHardLinks());
       H5ZARR_ASSIGN_OR_RETURN(old_link, from->store->Resolve(from->node, NameIn(source_loc)));
     }
     if (to->store != nullptr) {
@@ -138,6 +139,7 @@ struct DoomedLink {
 Result<DoomedLink> FindDoomed(const Object* object, const H5VL_loc_params_t* loc) {
   DoomedLink doomed;
   shadow::StoreFile& store = *object->store;
+  H5ZARR_RETURN_IF_ERROR(store.LoadHardLinks());
   if (loc->type == H5VL_OBJECT_BY_IDX) {
     H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
     H5ZARR_ASSIGN_OR_RETURN(const Resolution group,

@@ -238,9 +238,18 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
       H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0) {
     return Hdf5Failure("the array's chunk");
   }
-  if (const Json* recorded = zarr::FindMember(hdf5, "filters")) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersFromJson(*recorded));
+  // HDF5 takes no mandatory filter for elements of variable length.
+  const bool relaxed = H5Tget_class(header->type.get()) == H5T_VLEN ||
+                       H5Tis_variable_str(header->type.get()) > 0;
+  const auto append = [&](std::vector<Filter> filters) {
+    for (Filter& filter : filters) {
+      if (relaxed) filter.flags |= H5Z_FLAG_OPTIONAL;
+    }
     return AppendFilters(dcpl, filters);
+  };
+  if (const Json* recorded = zarr::FindMember(hdf5, "filters")) {
+    H5ZARR_ASSIGN_OR_RETURN(std::vector<Filter> filters, FiltersFromJson(*recorded));
+    return append(std::move(filters));
   }
   std::vector<Filter> filters = FiltersForCodecs(reported.codecs, chunk.size());
   // HDF5's tools refuse to read a dataset with a filter the process lacks, though nothing here needs
@@ -248,7 +257,7 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
   std::erase_if(filters, [](const Filter& filter) {
     return !BroughtByPlugin(filter.id) && H5Zfilter_avail(filter.id) <= 0;
   });
-  return AppendFilters(dcpl, filters);
+  return append(std::move(filters));
 }
 
 Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,

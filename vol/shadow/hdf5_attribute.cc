@@ -65,7 +65,8 @@ Json AttributesForProgram(const zarr::Node& node) {
   }
   const Json escaped = Hdf5Member(attributes, "escaped");
   for (const auto& [name, value] : escaped.items()) shown[name] = value;
-  if (node.is_array() && !shown.contains("units")) {
+  // (A program's own datetimes are opaque to HDF5 and have no such attribute.)
+  if (node.is_array() && !shown.contains("units") && Hdf5Member(attributes, "type").is_null()) {
     const std::string units = UnitsOf(node.array().dtype);
     if (!units.empty()) shown["units"] = units;
   }
@@ -116,7 +117,8 @@ void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson*
   const Json& value = attribute->value;
   const Json single = value.is_array() && value.size() == 1 ? value[0] : value;
   const Json encoded = EncodedFillValue(single, metadata.dtype, metadata.zarr_format);
-  if (encoded != single) attribute->value = encoded;
+  // An integer stays one, but on its own: readers expect no list here.
+  if (encoded != single || single.is_number()) attribute->value = encoded;
 }
 
 void NameDimensions(zarr::Node* node, std::string_view name) {

@@ -30,6 +30,8 @@ struct LinkState {
 
 struct GroupState {
   bool filled = false;                      // every child is in `links`
+  bool filling = false;                     // being filled: children load one by one
+  std::set<std::string> loading;            // links being loaded (hard ones may lead in circles)
   std::map<std::string, LinkState> links;   // the shadow's links, while known
   std::set<std::string> absent;             // names known to be no child
   std::optional<std::vector<std::string>> names;  // cached listing of an unfilled group

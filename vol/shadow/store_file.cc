@@ -121,6 +121,9 @@ Status StoreFile::Adopt(void* file, hid_t fcpl) {
   nodes_[root_->token] = root_;
   root_->group.ordered = TracksLinkOrder(fcpl);
   if (created_) {
+    if (root_->group.ordered) {
+      SetHdf5Member(&root_->node.attributes(), "order", Json::array());
+    }
     NoteAttributeOrder(fcpl, &root_->node.attributes());
     return EnsureStored(root_);
   }

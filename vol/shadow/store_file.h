@@ -105,6 +105,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void NoteAttribute(const NodePtr& node, const std::string& name);     // written, renamed or deleted
   void NoteNewAttribute(const NodePtr& node, const std::string& name);  // created
   void NoteLinks(const NodePtr& group);
+  // Before HDF5 removes or moves a link: loads all there is where nodes have further hard links.
+  Status LoadHardLinks();
 
   // kInvalidArgument when the path's new components may not be names of Zarr nodes.
   Status CheckNewPath(const char* path) const;
@@ -149,6 +151,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
   Status BeforeChange();
+  void NoteHardLinks();
+  bool MayHaveHardLinks();
 
   // store_file_change.cc
   Status Place(const NodePtr& node, const NodePtr& parent, const std::string& name);
@@ -157,6 +161,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status GiveAnotherHomeOutside(const NodePtr& node, const std::string& prefix);
   Status Discard(const NodePtr& node);
   void Forget(const std::string& path);
+  void TouchLinksTo(const std::string& path);
   Result<LinkState> LookAtLink(const NodePtr& group, const std::string& name);
   Status NoteLinkAt(const NodePtr& parent, const std::string& name);
   void MovePaths(const std::string& from, const std::string& to);

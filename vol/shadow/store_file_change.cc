@@ -196,6 +196,7 @@ Status StoreFile::GiveAnotherHome(const NodePtr& node) {
       }
       MovePaths(from, to);
       group->group.links_changed = true;
+      TouchLinksTo(to);
       return OkStatus();
     }
   }
@@ -257,6 +258,7 @@ Status StoreFile::GiveAnotherHomeOutside(const NodePtr& node, const std::string&
       }
       MovePaths(from, to);
       group->group.links_changed = true;
+      TouchLinksTo(to);
       return OkStatus();
     }
   }
@@ -296,7 +298,19 @@ Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
   }
   MovePaths(from, to);
+  TouchLinksTo(to);
   return OkStatus();
+}
+
+// Further hard links to what is now at `path` or below name it by its path: they must be stored anew.
+void StoreFile::TouchLinksTo(const std::string& path) {
+  for (const auto& [token, group] : nodes_) {
+    for (const auto& [name, link] : group->group.links) {
+      const NodePtr target = link.target.lock();
+      if (target == nullptr || target->path == JoinPath(group->path, name)) continue;
+      if (target->path == path || IsBelow(target->path, path)) group->group.links_changed = true;
+    }
+  }
 }
 
 void StoreFile::NoteAttribute(const NodePtr& node, const std::string& name) {

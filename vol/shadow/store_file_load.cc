@@ -75,20 +75,42 @@ struct StoredLink {
   std::string name, source, path, kind;
 };
 
+std::string TextMember(const Json& object, const char* name, const char* otherwise) {
+  const auto found = object.find(name);
+  if (found == object.end()) return otherwise;
+  return found->is_string() ? found->get<std::string>() : std::string();
+}
+
 std::vector<StoredLink> StoredLinks(const Json& attributes) {
   std::vector<StoredLink> links;
   const auto found = attributes.find("_LINKS");
   if (found == attributes.end() || !found->is_array()) return links;
   for (const Json& entry : *found) {
     if (!entry.is_object()) continue;
-    StoredLink link{entry.value("name", std::string()), entry.value("source", std::string(".")),
-                    entry.value("path", std::string()), entry.value("kind", std::string("soft"))};
-    if (!link.name.empty() && link.name.find('/') == std::string::npos) {
+    StoredLink link{TextMember(entry, "name", ""), TextMember(entry, "source", "."),
+                    TextMember(entry, "path", ""), TextMember(entry, "kind", "soft")};
+    // What does not have the form is no link; the rest of the group is not its prisoner.
+    const bool is_name = !link.name.empty() && link.name.find('/') == std::string::npos &&
+                         link.name.find('\0') == std::string::npos && link.name != "." &&
+                         link.name != "..";
+    if (is_name && !link.source.empty() && !link.path.empty() && !link.kind.empty()) {
       links.push_back(std::move(link));
     }
   }
   return links;
 }
+
+// A name in GroupState::loading, until the scope ends.
+class LoadingScope {
+ public:
+  LoadingScope(const NodePtr& group, const std::string& name) : group_(group), name_(name) {}
+  LoadingScope(const LoadingScope&) = delete;
+  ~LoadingScope() { group_->group.loading.erase(name_); }
+
+ private:
+  const NodePtr group_;
+  const std::string name_;
+};
 
 }  // namespace
 
@@ -123,6 +145,8 @@ Status StoreFile::LoadRoot() {
 Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   GroupState& state = group->group;
   if (state.filled || state.links.count(name) || state.absent.count(name)) return OkStatus();
+  // Links get their creation order in the shadow as they are made there.
+  if (state.ordered && !state.filling) return Fill(group, false);
   if (root_is_array_) {
     if (group == root_ && name == root_array_name_) {
       return LoadDataset(group, name, root_node_);
@@ -153,6 +177,8 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
 Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
   for (const StoredLink& stored : StoredLinks(group->node.attributes())) {
     if (stored.name != name || group->group.links.count(name)) continue;
+    if (!group->group.loading.insert(name).second) continue;
+    const LoadingScope loading(group, name);
     H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
     H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
     LinkState link;
@@ -307,7 +333,14 @@ Status StoreFile::Fill(const NodePtr& group, bool recursive) {
                                 hierarchy_.ListNames(current->path));
         names.insert(names.end(), listed.begin(), listed.end());
       }
-      for (const std::string& name : names) H5ZARR_RETURN_IF_ERROR(LoadChild(current, name));
+      current->group.filling = true;
+      Status loaded;
+      for (const std::string& name : names) {
+        loaded = LoadChild(current, name);
+        if (!loaded.ok()) break;
+      }
+      current->group.filling = false;
+      H5ZARR_RETURN_IF_ERROR(loaded);
       current->group.filled = true;
       current->group.names.reset();
     }

@@ -194,7 +194,9 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
   const auto old = attributes.find("_LINKS");
   if (old != attributes.end() && old->is_array()) {
     for (const Json& entry : *old) {
-      const std::string name = entry.is_object() ? entry.value("name", std::string()) : "";
+      const auto said = entry.is_object() ? entry.find("name") : entry.end();
+      const std::string name =
+          entry.is_object() && said != entry.end() && said->is_string() ? said->get<std::string>() : "";
       if (!node->group.links.count(name) && !node->group.absent.count(name)) links.push_back(entry);
     }
   }
@@ -207,6 +209,7 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
         if (target == nullptr || target->path == JoinPath(node->path, name)) continue;
         entry["path"] = "/" + target->path;
         entry["kind"] = "hard";
+        NoteHardLinks();
         break;
       }
       case LinkState::Kind::kOther: {
@@ -237,6 +240,21 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
   return OkStatus();
 }
 
+// Whoever unlinks or moves a node must know of further hard links to it, wherever they are.
+void StoreFile::NoteHardLinks() {
+  if (MayHaveHardLinks()) return;
+  SetHdf5Member(&root_->node.attributes(), "hard_links", true);
+  root_->document_changed = true;
+}
+
+bool StoreFile::MayHaveHardLinks() {
+  return !root_is_array_ && !Hdf5Member(root_->node.attributes(), "hard_links").is_null();
+}
+
+Status StoreFile::LoadHardLinks() {
+  return MayHaveHardLinks() ? Fill(root_, true) : OkStatus();
+}
+
 Status StoreFile::Save() {
   if (!writable_ || forked() || Vanished()) return OkStatus();
   std::vector<NodePtr> changed;
@@ -254,6 +272,8 @@ Status StoreFile::Save() {
                           node->group.links_changed || !node->stored;
     if (document) H5ZARR_RETURN_IF_ERROR(SaveDocument(node));
   }
+  // Links of the others may have made the root say something new.
+  if (root_->document_changed) H5ZARR_RETURN_IF_ERROR(SaveDocument(root_));
   for (const NodePtr& node : changed) {
     if (node->dataset.array != nullptr) H5ZARR_RETURN_IF_ERROR(node->dataset.array->Flush());
   }

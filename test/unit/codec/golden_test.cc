@@ -47,9 +47,10 @@ struct Golden {
   }
   bool Is(const char* role) const { return json["role"] == role; }
   bool exact() const { return json["exact"]; }
+  std::string Text(const char* member) const { return json[member].get<std::string>(); }
   std::vector<std::byte> Bytes(const char* member) const { return FromHex(json[member]); }
   // What decoding gives: the input, unless the codec loses something.
-  const Json& decoded() const { return json.contains("decoded") ? json["decoded"] : json["input"]; }
+  std::string decoded() const { return Text(json.contains("decoded") ? "decoded" : "input"); }
   AnyCodec Codec() const {
     Result<AnyCodec> made = MakeCodec(std::string(json["name"]), json["configuration"], spec);
     INFO(made.status().message());
@@ -98,7 +99,7 @@ TEST_CASE("byte codecs with one possible encoding encode as peers do") {
     std::vector<std::byte> encoded(codec.MaxEncodedBytes(input.size()).value());
     Result<uint64_t> written = codec.Encode(input, encoded);
     REQUIRE(written.ok());
-    CHECK(ToHex(ByteSpan(encoded).first(*written)) == golden.json["encoded"]);
+    CHECK(ToHex(ByteSpan(encoded).first(*written)) == golden.Text("encoded"));
   });
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("array codecs give numcodecs' bits both ways") {
     const Status encode_status = codec.Encode(input, encoded);
     INFO(encode_status.message());
     REQUIRE(encode_status.ok());
-    CHECK(ToHex(encoded) == golden.json["encoded"]);
+    CHECK(ToHex(encoded) == golden.Text("encoded"));
     std::vector<std::byte> decoded(codec.decoded_spec().size_bytes());
     const Status decode_status = codec.Decode(golden.Bytes("encoded"), decoded);
     INFO(decode_status.message());
@@ -129,11 +130,13 @@ TEST_CASE("vlen codecs decode what numcodecs wrote, and encode as it does") {
     INFO(status.message());
     REQUIRE(status.ok());
     for (std::size_t i = 0; i < elems.size(); ++i) {
-      CHECK(ToHex(ByteSpan(elems[i].data, elems[i].size_bytes)) == golden.decoded()[i]);
+      CHECK(ToHex(ByteSpan(elems[i].data, elems[i].size_bytes)) ==
+            golden.json[golden.json.contains("decoded") ? "decoded" : "input"][i]
+                .get<std::string>());
     }
     Result<Buffer> again = codec.Encode(elems);
     REQUIRE(again.ok());
-    if (golden.exact()) CHECK(ToHex(*again) == golden.json["encoded"]);
+    if (golden.exact()) CHECK(ToHex(*again) == golden.Text("encoded"));
   });
 }
 

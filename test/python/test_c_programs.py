@@ -1,0 +1,61 @@
+"""The C programs of test/h5: compiled against HDF5 1.14, each prints `ok` and ends with 0."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import run
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "h5"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    compiler, prefix = shutil.which("cc"), os.environ.get("H5ZARR_HDF5")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    if not prefix or not (Path(prefix) / "include/hdf5.h").exists():
+        pytest.skip("H5ZARR_HDF5, the prefix of an HDF5 with headers, is not set (see ./run env)")
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compiled(name):
+        binary, lib = folder / name, Path(prefix) / "lib"
+        if not binary.exists():
+            subprocess.run([compiler, "-Wall", "-Werror", f"-I{prefix}/include", PROGRAMS / f"{name}.c", "-o", binary,
+                            f"-L{lib}", f"-Wl,-rpath,{lib}", "-lhdf5"], check=True)
+        return binary
+
+    return compiled
+
+
+def assert_ok(program, *arguments):
+    done = run([program, *arguments])
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("cycles", [1, 6])
+def test_the_library_opens_and_closes_again_and_again(program, store, cycles):
+    assert_ok(program("open_close_cycles"), store, cycles)
+
+
+def test_several_datasets_in_one_call(program, tmp_path):
+    assert_ok(program("multi_dataset"), tmp_path / "a.zarr", tmp_path / "b.zarr", tmp_path / "c.zarr")
+
+
+def test_several_datasets_of_stores_and_files_in_one_call(program, tmp_path):
+    assert_ok(program("multi_dataset"), tmp_path / "a.zarr", tmp_path / "b.zarr", tmp_path / "c.h5")
+
+
+def test_a_failing_close_leaves_the_file_open_and_is_retried(program, store):
+    assert_ok(program("failing_close"), store)
+
+
+def test_raw_chunks_copy_from_dataset_to_dataset(program, store):
+    assert_ok(program("raw_chunks"), store)
+
+
+def test_ending_without_closing_saves(program, store):
+    assert_ok(program("exit_without_close"), store, "write")
+    assert_ok(program("exit_without_close"), store, "read")

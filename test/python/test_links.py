@@ -1,0 +1,271 @@
+"""Links and names: soft, hard and external ones, within a store and across stores and HDF5 files."""
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from support import forget_hdf5, read_zarr_python
+
+KINDS = [".zarr", ".h5"]
+
+
+def test_soft_links(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"] = np.arange(3)
+        for name, path in {"s": "/g/a", "group": "g", "dangling": "/no", "l1": "l2", "l2": "l1"}.items():
+            f[name] = h5py.SoftLink(path)
+    with h5py.File(store, "r+") as f:
+        assert f["s"][2] == 2 and f["group/a"][1] == 1
+        assert f.get("s", getlink=True).path == "/g/a" and f.get("dangling") is None
+        with pytest.raises((KeyError, OSError, RuntimeError)):
+            f["l1"]
+        f["s"][0] = 9
+        f["group/new"] = 1
+        del f["s"]
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == ["dangling", "g", "group", "l1", "l2"]
+        assert f["g/a"][0] == 9 and f["g/new"][()] == 1
+
+
+def test_links_move(store):
+    with h5py.File(store, "w") as f:
+        f["x"] = np.arange(4)
+        f["s"], f["e"] = h5py.SoftLink("/x"), h5py.ExternalLink("other.h5", "q")
+        f.move("s", "t/s2")
+        f.move("e", "t/e2")
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == ["t", "x"] and f["t/s2"][3] == 3
+        assert f["t"].get("e2", getlink=True).filename == "other.h5"
+
+
+def test_hard_links_are_one_object(store):
+    with h5py.File(store, "w") as f:
+        f["g/x"] = np.arange(4)
+        f["h"] = f["g"]
+        f["h/new"] = 5
+        f["h"].attrs["z"] = 1
+    with h5py.File(store, "r") as f:
+        assert f["h"] == f["g"] and sorted(f["g"]) == ["new", "x"]
+        assert f["g"].attrs["z"] == 1 and f["h/x"][3] == 3
+
+
+def test_a_group_that_holds_itself_is_visited_once(store):
+    with h5py.File(store, "w") as f:
+        f["g/x"] = 1
+        f["g/self"], f["g/root"] = f["g"], f["/"]
+    names = []
+    with h5py.File(store, "r") as f:
+        assert f["g/self/self/x"][()] == 1 and f["g/root"] == f
+        f.visit(names.append)
+    assert names == ["g", "g/x"]
+
+
+def test_groups_move_with_what_is_open_in_them(store):
+    with h5py.File(store, "w") as f:
+        f["g/h/a"] = np.arange(50)
+    with h5py.File(store, "r+") as f:
+        a = f["g/h/a"]
+        a[3] = 33
+        f.move("g", "q/r")
+        a[4] = 44
+        f.flush()
+        f.move("q/r", "z")
+        a[5] = 55
+        a.attrs["u"] = 1
+        f["z/h"].create_dataset("n", data=1)
+        f.move("z/h", "/top")
+        a[6] = 66
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == ["q", "top", "z"] and f["top/n"][()] == 1
+        assert f["top/a"][2:8].tolist() == [2, 33, 44, 55, 66, 7] and f["top/a"].attrs["u"] == 1
+
+
+def test_a_deleted_dataset_lives_while_it_is_open(store):
+    with h5py.File(store, "w") as f:
+        f.create_dataset("a", data=np.arange(100), chunks=(10,))
+    with h5py.File(store, "r+") as f:
+        a = f["a"]
+        del f["a"]
+        f.flush()
+        assert a[...].tolist() == list(range(100))
+        f["a"] = np.zeros(3)
+        a[5] = 8
+        assert a[5] == 8 and f["a"][...].tolist() == [0, 0, 0]
+    with h5py.File(store, "r") as f:
+        assert f["a"][...].tolist() == [0, 0, 0]
+    assert sorted(os.listdir(store)) == ["a", "zarr.json"]
+
+
+def test_a_deleted_dataset_can_be_linked_again(store):
+    with h5py.File(store, "w") as f:
+        a = f.create_dataset("a", data=np.arange(100), chunks=(10,))
+        f.flush()
+        del f["a"]
+        a[6] = 66
+        f["b"] = a
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["b"] and f["b"][5:8].tolist() == [5, 66, 7]
+
+
+def test_anonymous_objects_are_stored_once_they_are_linked(store):
+    with h5py.File(store, "w") as f:
+        a = f.create_dataset(None, data=np.arange(20), chunks=(5,))
+        a.attrs["k"] = 2
+        f.flush()
+        g = f.create_group(None)
+        g["in"] = 4
+        dropped = f.create_dataset(None, data=np.arange(20))
+        assert dropped[3] == 3
+        f["later"], f["group"] = a, g
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == ["group", "later"] and f["later"].attrs["k"] == 2 and f["group/in"][()] == 4
+        assert f["later"][...].tolist() == list(range(20))
+    assert sorted(os.listdir(store)) == ["group", "later", "zarr.json"]
+
+
+def test_links_between_files_are_refused_unless_external(store, tmp_path):
+    with h5py.File(store, "w") as f, h5py.File(tmp_path / "other.zarr", "w") as g:
+        f["x"] = np.arange(6)
+        with pytest.raises(OSError, match="interfile"):
+            g["y"] = f["x"]
+        g["x"] = f["x"][()]
+        assert g["x"][5] == 5
+
+
+@pytest.mark.parametrize("parent", KINDS)
+@pytest.mark.parametrize("target", KINDS)
+def test_external_links_lead_to_objects(tmp_path, parent, target):
+    there, here = str(tmp_path / ("there" + target)), str(tmp_path / ("here" + parent))
+    with h5py.File(there, "w") as f:
+        f["g/x"] = np.arange(5)
+        f["g"].attrs["k"] = 1
+    with h5py.File(here, "w") as f:
+        f["in/e"] = h5py.ExternalLink("there" + target, "/g/x")
+        f["group"] = h5py.ExternalLink("there" + target, "g")
+        f["absolute"] = h5py.ExternalLink(there, "/g/x")
+        f["no file"] = h5py.ExternalLink("none" + target, "x")
+        f["no path"] = h5py.ExternalLink("there" + target, "nope")
+    with h5py.File(here, "r") as f:
+        assert f["in/e"][3] == 3 and f["absolute"][2] == 2 and f["group"].attrs["k"] == 1
+        assert sorted(f["group"]) == ["x"] and f["in/e"].name == "/g/x"
+        assert os.path.samefile(f["in/e"].file.filename, there)
+        for name in ("no file", "no path"):
+            with pytest.raises((KeyError, OSError)):
+                f[name]
+        names = []
+        f.visit(names.append)
+        assert names == ["in"]
+        kept = f["in/e"]
+    assert kept[4] == 4
+    del kept
+    with h5py.File(here, "r+") as f:
+        f["in/e"][0] = 99
+        f["group"].attrs["new"] = 2
+        f["group"].create_group("made")
+    with h5py.File(there, "r") as f:
+        assert f["g/x"][0] == 99 and f["g"].attrs["new"] == 2 and "made" in f["g"]
+
+
+def test_external_links_are_searched_beside_their_file(tmp_path, monkeypatch):
+    os.makedirs(tmp_path / "s/t")
+    with h5py.File(tmp_path / "s/t/c.zarr", "w") as f:
+        f["z"] = 5
+    with h5py.File(tmp_path / "s/a.zarr", "w") as f:
+        f["x"] = h5py.ExternalLink("t/c.zarr", "z")
+        f["y"] = h5py.ExternalLink("../s/t/c.zarr/", "z")
+    monkeypatch.chdir("/")
+    with h5py.File(tmp_path / "s/a.zarr", "r") as f:
+        assert f["x"][()] == 5 and f["y"][()] == 5
+
+
+def test_chains_of_external_links(tmp_path):
+    for name, target in {"a.zarr": "b.h5", "b.h5": "c.zarr"}.items():
+        with h5py.File(tmp_path / name, "w") as f:
+            f["x"] = h5py.ExternalLink(target, "x")
+    with h5py.File(tmp_path / "c.zarr", "w") as f:
+        f["x"] = 5
+    with h5py.File(tmp_path / "a.zarr", "r") as f:
+        assert f["x"][()] == 5
+
+
+def test_an_external_link_into_its_own_store(store):
+    with h5py.File(store, "w") as f:
+        f["v"] = 3
+        f["x"] = h5py.ExternalLink(os.path.basename(store), "/v")
+        f["x"][()] = 4
+        assert f["x"] == f["v"]
+    with h5py.File(store, "r") as f:
+        assert f["x"][()] == 4
+
+
+@pytest.mark.parametrize("parent", KINDS)
+@pytest.mark.parametrize("child", KINDS)
+def test_mounting(tmp_path, parent, child):
+    with h5py.File(tmp_path / ("p" + parent), "w") as p, h5py.File(tmp_path / ("c" + child), "w") as c:
+        p["m/hidden"] = 1
+        c["x"] = np.arange(4)
+        h5py.h5f.mount(p.id, b"m", c.id)
+        assert p["m/x"][3] == 3 and "hidden" not in p["m"]
+        h5py.h5f.unmount(p.id, b"m")
+        assert p["m/hidden"][()] == 1
+    with h5py.File(tmp_path / ("p" + parent), "r") as p, h5py.File(tmp_path / ("c" + child), "r") as c:
+        assert list(p["m"]) == ["hidden"] and list(c) == ["x"]
+
+
+def test_names(store):
+    names = ["-x", ".hid", "0", "a%2Fb", "c", "c.0", "dot.name", 'q"\\x', "sp ace", "uni_é😀", "zattrs"]
+    with h5py.File(store, "w") as f:
+        for i, name in enumerate(names):
+            f[name] = i
+    forget_hdf5(store)
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == sorted(names)
+        assert [f[name][()] for name in names] == list(range(len(names)))
+    assert read_zarr_python(store, "sp ace") == 8
+
+
+def test_deep_groups_move_and_copy(store):
+    path = "/".join(f"d{i}" for i in range(100))
+    with h5py.File(store, "w") as f:
+        f[path + "/x"] = 1
+    with h5py.File(store, "r+") as f:
+        f.move("d0", "e0")
+        f.copy("e0", "k")
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == ["e0", "k"] and f["k" + path[2:] + "/x"][()] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_object_references(tmp_path, kind):
+    path = tmp_path / ("f" + kind)
+    with h5py.File(path, "w") as f:
+        f["g/x"] = np.arange(5)
+        refs = [f["g/x"].ref, f["g"].ref, f.ref]
+        f.create_dataset("refs", data=refs, dtype=h5py.ref_dtype)
+        f.create_dataset("null", (3,), dtype=h5py.ref_dtype)
+        f.attrs["one"] = f["g"].ref
+        f.attrs.create("two", refs[:2], dtype=h5py.ref_dtype)
+        rows = np.empty(2, dtype=[("ref", h5py.ref_dtype), ("i", "i4")])
+        rows["ref"], rows["i"] = refs[:2], [1, 2]
+        f["rows"] = rows
+    with h5py.File(path, "r") as f:
+        assert [f[ref].name for ref in f["refs"][:]] == ["/g/x", "/g", "/"]
+        assert f[f.attrs["one"]].name == "/g" and [f[ref].name for ref in f.attrs["two"]] == ["/g/x", "/g"]
+        assert f[f["rows"][0]["ref"]][3] == 3 and f["rows"][1]["i"] == 2
+        assert not f["null"][0]
+
+
+def test_region_references_are_refused_and_the_store_stays_usable(store):
+    with h5py.File(store, "w") as f:
+        f["a"] = np.arange(20).reshape(4, 5)
+        region = f["a"].regionref[1:3, ::2]
+        assert f["a"][region].size == 6
+        with pytest.raises(ValueError, match="region reference"):
+            f.create_dataset("r", data=[region], dtype=h5py.regionref_dtype)
+        f["a"].attrs["r"] = region
+        with pytest.raises(RuntimeError, match="region reference"):
+            f.flush()
+        del f["a"].attrs["r"]
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["a"]

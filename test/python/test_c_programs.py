@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import h5py
 import pytest
 
 from support import run
@@ -59,3 +60,11 @@ def test_raw_chunks_copy_from_dataset_to_dataset(program, store):
 def test_ending_without_closing_saves(program, store):
     assert_ok(program("exit_without_close"), store, "write")
     assert_ok(program("exit_without_close"), store, "read")
+
+
+@pytest.mark.parametrize("how", ["exit", "h5close"])
+def test_attributes_that_wait_when_the_program_ends_are_saved(program, store, how):
+    assert_ok(program("pending_at_exit"), store, how)
+    with h5py.File(store, "r") as f:
+        assert f["g/d"][()] == 27
+        assert f["g/d"].attrs["k"] == 27

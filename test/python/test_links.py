@@ -1,4 +1,5 @@
 """Links and names: soft, hard and external ones, within a store and across stores and HDF5 files."""
+import json
 import os
 
 import h5py
@@ -269,3 +270,83 @@ def test_region_references_are_refused_and_the_store_stays_usable(store):
         del f["a"].attrs["r"]
     with h5py.File(store, "r") as f:
         assert list(f) == ["a"]
+
+
+def linked_twice(store, second="b"):
+    with h5py.File(store, "w") as f:
+        f["g/a"] = np.arange(5)
+        f[second] = f["g/a"]
+
+
+@pytest.mark.parametrize("doomed", ["g/a", "g"])
+def test_data_stays_under_the_second_hard_link_when_the_first_goes(store, doomed):
+    linked_twice(store)
+    with h5py.File(store, "r+") as f:
+        del f[doomed]
+    with h5py.File(store, "r") as f:
+        assert "g/a" not in f
+        assert f["b"][...].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("source, target", [("g/a", "g/c"), ("g", "h")])
+def test_a_second_hard_link_follows_a_move(store, source, target):
+    linked_twice(store)
+    with h5py.File(store, "r+") as f:
+        f.move(source, target)
+    with h5py.File(store, "r") as f:
+        assert f["b"][...].tolist() == [0, 1, 2, 3, 4]
+        assert f["g/c" if source == "g/a" else "h/a"] == f["b"]
+
+
+def test_a_group_that_only_itself_links_to_can_go(store):
+    with h5py.File(store, "w") as f:
+        f["g/x"] = 1
+        f["g/self"] = f["g"]
+        del f["g"]
+    with h5py.File(store, "r") as f:
+        assert list(f) == []
+
+
+@pytest.mark.parametrize("name", ["circle.h5", "circle.zarr"])
+def test_an_external_link_to_itself_is_an_error(tmp_path, name):
+    with h5py.File(tmp_path / name, "w") as f:
+        f["l"] = h5py.ExternalLink(name, "/l")
+    with h5py.File(tmp_path / name, "r") as f, pytest.raises((KeyError, RuntimeError)):
+        f["l"]
+
+
+def test_damaged_and_circular_links_take_nothing_else_along(store):
+    with h5py.File(store, "w") as f:
+        f["a"] = 1
+    document = os.path.join(store, "zarr.json")
+    with open(document) as file:
+        root = json.load(file)
+    hard = [{"name": name, "source": ".", "path": path, "kind": "hard"}
+            for name, path in (("l", "/l"), ("x", "/y"), ("y", "/x"))]
+    root["attributes"] = {"_LINKS": hard + [{"name": 5}, {"name": "n", "path": None}, "text",
+                                           {"name": "ok", "source": ".", "path": "/a"}]}
+    with open(document, "w") as file:
+        json.dump(root, file)
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["a", "ok"]
+        assert f["ok"][()] == 1
+
+
+def test_creation_order_survives_being_reopened(store):
+    with h5py.File(store, "w", track_order=True) as f:
+        for name in "zay":
+            f[name] = 1
+    with h5py.File(store, "r+") as f:
+        f["a"][()]
+        f["b"] = 2
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["z", "a", "y", "b"]
+
+
+def test_nothing_is_created_where_it_would_be_lost(tmp_path):
+    with h5py.File(tmp_path / "t.zarr", "w") as f:
+        f.create_group("g")
+    with h5py.File(tmp_path / "s.zarr", "w") as f:
+        f["e"] = h5py.ExternalLink("t.zarr", "/g")
+        with pytest.raises(Exception, match="external link"):
+            f.create_group("e/new")

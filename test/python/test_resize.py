@@ -63,3 +63,12 @@ def test_foreign_arrays_are_fixed_for_reading_and_grow_for_writing(foreign):
     with h5py.File(foreign, "r") as f:
         assert f["a"].shape == (20, 30)
         assert f["a"][19, 29] == -1
+
+
+@pytest.mark.parametrize("extent", [9, 4])
+def test_a_new_dataset_is_resized_before_it_was_ever_stored(store, extent):
+    with h5py.File(store, "w") as f:
+        d = f.create_dataset("a", (7,), chunks=(3,), maxshape=(None,), dtype="u8")
+        d.resize((extent,))
+    with h5py.File(store, "r") as f:
+        assert f["a"].shape == (extent,)

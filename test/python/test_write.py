@@ -242,3 +242,12 @@ def test_copy_between_a_native_file_and_a_store(tmp_path):
         store.copy("g/a", native, "back")
         assert_equal(native["back"][...], data)
     assert_equal(read_zarr_python(str(tmp_path / "z.zarr"), "g/a"), data)
+
+
+def test_sharded_strings_come_back(store):
+    texts = ["a", "bb", "", "d"]
+    with h5py.File(store, "w") as f:
+        f.create_dataset("s", data=texts, dtype=h5py.string_dtype(), chunks=(4,), compression=480,
+                         compression_opts=(1, 1, 2, 3 | 3 << 8))
+    with h5py.File(store, "r") as f:
+        assert f["s"].asstr()[...].tolist() == texts

@@ -181,7 +181,8 @@ Status Config::ApplyEnvironment() {
   for (const Key& key : kKeys) {
     std::string variable = "H5ZARR_";
     for (char c : key.name) variable += static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
-    if (const char* value = std::getenv(variable.c_str())) {
+    const char* value = std::getenv(variable.c_str());
+    if (value != nullptr && *value != '\0') {
       H5ZARR_RETURN_IF_ERROR(ApplyOne(key.name, value, this).WithContext(variable));
     }
   }

@@ -25,6 +25,7 @@ herr_t initialize(hid_t vipl_id) {
   }
   connector->external_links_registered = false;
   connector->filters_registered = false;
+  connector->saves_at_close = false;
   return 0;
 }
 
@@ -170,11 +171,8 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
     });
   }
   const herr_t closed = close(object->native.under, host::NativeConnector(), dxpl, request);
-  if (closed < 0) {
-    host::KeepErrors keep;
-    delete object;
-    return closed;
-  }
+  // HDF5 keeps the identifier of a file whose close failed, and will close it again.
+  if (closed < 0) return closed;
   delete object;
   return closed;
 }
@@ -208,6 +206,14 @@ Result<shadow::NodePtr> PrepareLocation(const Object* object, const H5VL_loc_par
       return store.FindNode(host::TokenKey(*loc->loc_data.loc_by_token.token));
   }
   return shadow::NodePtr();
+}
+
+Status PrepareNewPath(const Object* object, const H5VL_loc_params_t* loc, const char* path) {
+  H5ZARR_RETURN_IF_ERROR(object->store->CheckNewPath(path));
+  H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found, PreparePath(object, loc, path));
+  if (!found.left_store) return OkStatus();
+  return UnsupportedError("'" + std::string(path) +
+                          "' leads through an external link: open the linked group and create it there");
 }
 
 Result<shadow::Resolution> PreparePath(const Object* object, const H5VL_loc_params_t* loc,

@@ -28,6 +28,7 @@ struct Connector {
   shadow::StoreRegistry stores;
   bool external_links_registered = false;
   bool filters_registered = false;
+  bool saves_at_close = false;    // SaveAtClose is registered with HDF5
   // Whether HDF5 is wrapping a file for its own use at the moment, and whose connector it will call on
   // what it gets.
   enum class PostOpen { kNo, kForUs, kForNative };
@@ -91,6 +92,10 @@ Result<shadow::NodePtr> PrepareLocation(const Object* object, const H5VL_loc_par
 // Where a name below a location leads: the location itself is resolved first.
 Result<shadow::Resolution> PreparePath(const Object* object, const H5VL_loc_params_t* loc,
                                        const char* path);
+
+// For callbacks that create something at `path`: refuses a path that leads out of the store through an
+// external link, where what is made would not be stored.
+Status PrepareNewPath(const Object* object, const H5VL_loc_params_t* loc, const char* path);
 
 // After a link was made at `path` below `base`: where the store could not follow (`status`), the link is
 // removed from the shadow again. Returns `status`.

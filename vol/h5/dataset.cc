@@ -43,8 +43,7 @@ Result<void*> CreateInStore(Object* object, const H5VL_loc_params_t* loc, const 
                             void** request) {
   shadow::StoreFile& store = *object->store;
   H5ZARR_RETURN_IF_ERROR(store.CheckWritable());
-  H5ZARR_RETURN_IF_ERROR(store.CheckNewPath(name));
-  H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
+  H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
   H5ZARR_ASSIGN_OR_RETURN(DatasetPlan plan,
                           shadow::PlanCreate(type, space, dcpl, store.config()));
   host::NativeHandle native(

@@ -17,6 +17,9 @@ namespace {
 using zarr::Array;
 using zarr::ChunkInfo;
 
+// A stored chunk lies in no file of HDF5's, but an undefined address would say that it is not stored.
+constexpr haddr_t kStoredAddress = 0;
+
 Result<Array*> ArrayOf(Object* object) { return object->store->OpenArray(object->node, 0); }
 
 // The dataset's rank in HDF5; the array has elem_dims more.
@@ -107,7 +110,7 @@ Status InfoByIndex(Object* object, H5VL_native_dataset_get_chunk_info_by_idx_t* 
     if (!selected || index++ != args->chk_index) continue;
     if (args->offset != nullptr) OffsetOf(object, *array, chunk, args->offset);
     if (args->filter_mask != nullptr) *args->filter_mask = 0;
-    if (args->addr != nullptr) *args->addr = HADDR_UNDEF;  // it lies in no file of HDF5's
+    if (args->addr != nullptr) *args->addr = kStoredAddress;
     if (args->size != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(*args->size, ReportedChunkBytes(object, *array, chunk));
     }
@@ -129,6 +132,7 @@ Status InfoByOffset(Object* object, H5VL_native_dataset_get_chunk_info_by_coord_
                           array->StoredChunkBytes(chunk.coords));
   if (!bytes) return OkStatus();
   chunk.stored_bytes = *bytes;
+  if (args->addr != nullptr) *args->addr = kStoredAddress;
   if (args->size != nullptr) {
     H5ZARR_ASSIGN_OR_RETURN(*args->size, ReportedChunkBytes(object, *array, chunk));
   }
@@ -149,7 +153,7 @@ Result<herr_t> IterateChunks(Object* object, H5D_chunk_iter_op_t op, void* op_da
   for (const ChunkInfo& chunk : chunks) {
     OffsetOf(object, *array, chunk, offset.data());
     H5ZARR_ASSIGN_OR_RETURN(const hsize_t bytes, ReportedChunkBytes(object, *array, chunk));
-    const int answer = op(offset.data(), 0, HADDR_UNDEF, bytes, op_data);
+    const int answer = op(offset.data(), 0, kStoredAddress, bytes, op_data);
     if (answer < 0) return -1;
     if (answer > 0) break;
   }

@@ -12,8 +12,7 @@ void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* na
     Object* object = AsObject(opaque);
     H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
     if (object->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(object->store->CheckNewPath(name));
-      H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
+      H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
     }
     void* under = H5VLdatatype_commit(object->native.under, loc, host::NativeConnector(), name,
                                       type, lcpl, tcpl, tapl, dxpl, request);

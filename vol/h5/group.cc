@@ -15,8 +15,7 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
     Object* object = AsObject(opaque);
     H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
     if (object->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(object->store->CheckNewPath(name));
-      H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
+      H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
     }
     void* under = H5VLgroup_create(object->native.under, loc, host::NativeConnector(), name, lcpl,
                                    gcpl, gapl, dxpl, request);

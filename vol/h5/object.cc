@@ -56,6 +56,12 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char
     Object* from = AsObject(source);
     Object* to = AsObject(target);
     H5ZARR_RETURN_IF_ERROR(RequireWritable(to));
+    unsigned options = 0;
+    if ((from->store != nullptr || to->store != nullptr) &&
+        H5Pget_copy_object(ocpypl, &options) >= 0 &&
+        (options & H5O_COPY_EXPAND_REFERENCE_FLAG) != 0) {
+      return UnsupportedError("copying what references lead to, from or into a Zarr store");
+    }
     if (from->store != nullptr) {
       // HDF5 copies what the shadow holds: everything below the source must be there.
       H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution root,
@@ -73,7 +79,9 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char
         H5VLobject_copy(from->native.under, source_loc, source_name, to->native.under, target_loc,
                         target_name, host::NativeConnector(), ocpypl, lcpl, dxpl, request)));
     if (from->store == nullptr && to->store == nullptr) return OkStatus();
-    return FinishCopy({from, source_loc, source_name}, {to, target_loc, target_name});
+    // An incomplete copy is no copy.
+    return UndoOnFailure(to, target_name,
+                         FinishCopy({from, source_loc, source_name}, {to, target_loc, target_name}));
   });
 }
 

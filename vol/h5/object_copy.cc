@@ -33,8 +33,12 @@ Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params
   return host::NativeHandle(under, type);
 }
 
-// Names of a native group's links that lead to objects directly.
-Result<std::vector<std::string>> HardLinkNames(host::NativeObject group) {
+struct LinkName {
+  std::string name;
+  bool hard = false;  // leads to an object directly
+};
+
+Result<std::vector<LinkName>> LinkNames(host::NativeObject group) {
   H5G_info_t info;
   H5VL_group_get_args_t get;
   get.op_type = H5VL_GROUP_GET_INFO;
@@ -43,7 +47,7 @@ Result<std::vector<std::string>> HardLinkNames(host::NativeObject group) {
   if (H5VLgroup_get(group.under, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
-  std::vector<std::string> names;
+  std::vector<LinkName> names;
   for (hsize_t i = 0; i < info.nlinks; ++i) {
     H5VL_loc_params_t loc = host::LocSelf(group.type);
     loc.type = H5VL_OBJECT_BY_IDX;
@@ -56,7 +60,7 @@ Result<std::vector<std::string>> HardLinkNames(host::NativeObject group) {
                      nullptr) < 0) {
       return host::AlreadyReported();
     }
-    if (link.type != H5L_TYPE_HARD) continue;
+    const bool hard = link.type == H5L_TYPE_HARD;
     std::size_t length = 0;
     args.op_type = H5VL_LINK_GET_NAME;
     args.args.get_name = {0, nullptr, &length};
@@ -71,7 +75,7 @@ Result<std::vector<std::string>> HardLinkNames(host::NativeObject group) {
       return host::AlreadyReported();
     }
     name.resize(length);
-    names.push_back(std::move(name));
+    names.push_back({std::move(name), hard});
   }
   return names;
 }
@@ -213,8 +217,7 @@ Status NoteAttributes(shadow::StoreFile& store, const NodePtr& node, host::Nativ
 
 class CopyFinisher {
  public:
-  CopyFinisher(shadow::StoreFile* source, shadow::StoreFile* target)
-      : source_(source), target_(target) {}
+  explicit CopyFinisher(shadow::StoreFile* target) : target_(target) {}
 
   Status Finish(const host::NativeHandle& from, const host::NativeHandle& to,
                 const std::string& path) {
@@ -238,13 +241,17 @@ class CopyFinisher {
   Status FinishDataset(const host::NativeHandle& from, const host::NativeHandle& to,
                        const NodePtr& node) {
     DataEnd source{from.object(), nullptr, nullptr}, target{to.object(), target_, node};
-    if (source_ != nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(from.object()));
-      source.node = source_->FindNode(identity.token);
-      if (source.node != nullptr) {
-        if (!source.node->broken.ok()) return source.node->broken;
-        source.store = source_;
+    // Where it lies is asked of the object: a link may have led into another file.
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(from.object()));
+    const std::shared_ptr<shadow::StoreFile> store =
+        GetConnector().stores.ByFileNumber(identity.fileno);
+    if (store != nullptr) {
+      source.node = store->FindNode(identity.token);
+      if (source.node == nullptr) {
+        return UnsupportedError("its source in another Zarr store was reached by a link");
       }
+      if (!source.node->broken.ok()) return source.node->broken;
+      source.store = store.get();
     }
     if (target_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(AdoptDataset(*target_, node, to.object()));
@@ -255,8 +262,12 @@ class CopyFinisher {
 
   Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to,
                      const NodePtr& node, const std::string& path) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, HardLinkNames(to.object()));
-    for (const std::string& name : names) {
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<LinkName> names, LinkNames(to.object()));
+    for (const auto& [name, hard] : names) {
+      if (target_ != nullptr) {
+        H5ZARR_RETURN_IF_ERROR(target_->NoteCreated(node, name.c_str()));
+      }
+      if (!hard) continue;
       const std::string child_path = path + "/" + name;
       H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle child,
                               OpenAt(to.object(), nullptr, name.c_str()));
@@ -265,15 +276,11 @@ class CopyFinisher {
         return UnsupportedError("copying '" + child_path +
                                 "': what the copy expanded into it cannot be found by its name");
       }
-      if (target_ != nullptr) {
-        H5ZARR_RETURN_IF_ERROR(target_->NoteCreated(node, name.c_str()));
-      }
       H5ZARR_RETURN_IF_ERROR(Finish(*original, child, child_path));
     }
     return OkStatus();
   }
 
-  shadow::StoreFile* source_;
   shadow::StoreFile* target_;
   std::set<uint64_t> seen_;
 };
@@ -289,7 +296,7 @@ Status FinishCopy(const CopyEnd& source, const CopyEnd& target) {
   if (target_store != nullptr) {
     H5ZARR_RETURN_IF_ERROR(target_store->NoteCreated(target.object->node, target.name));
   }
-  CopyFinisher finisher(source.object->store.get(), target_store);
+  CopyFinisher finisher(target_store);
   return finisher.Finish(from, to, target.name);
 }
 

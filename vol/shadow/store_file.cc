@@ -336,6 +336,14 @@ std::shared_ptr<StoreFile> StoreRegistry::ByPath(const std::string& path) const 
   return found == by_path_.end() ? nullptr : found->second.lock();
 }
 
+std::vector<std::shared_ptr<StoreFile>> StoreRegistry::All() const {
+  std::vector<std::shared_ptr<StoreFile>> stores;
+  for (const auto& [fileno, weak] : by_fileno_) {
+    if (std::shared_ptr<StoreFile> store = weak.lock()) stores.push_back(std::move(store));
+  }
+  return stores;
+}
+
 std::shared_ptr<StoreFile> StoreRegistry::ByFileNumber(unsigned long fileno) const {
   const auto found = by_fileno_.find(fileno);
   return found == by_fileno_.end() ? nullptr : found->second.lock();

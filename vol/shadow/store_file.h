@@ -157,8 +157,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // store_file_change.cc
   Status Place(const NodePtr& node, const NodePtr& parent, const std::string& name);
   Status Unplace(const NodePtr& node);
-  Status GiveAnotherHome(const NodePtr& node);
-  Status GiveAnotherHomeOutside(const NodePtr& node, const std::string& prefix);
+  Result<bool> GiveAnotherHome(const NodePtr& node, const std::string& leaving);
   Status Discard(const NodePtr& node);
   void Forget(const std::string& path);
   void TouchLinksTo(const std::string& path);
@@ -198,6 +197,7 @@ class StoreRegistry {
   std::shared_ptr<StoreFile> ByPath(const std::string& path) const;
   std::shared_ptr<StoreFile> ByFileNumber(unsigned long fileno) const;
   bool empty() const { return by_fileno_.empty(); }
+  std::vector<std::shared_ptr<StoreFile>> All() const;
 
  private:
   std::map<std::string, std::weak_ptr<StoreFile>> by_path_;

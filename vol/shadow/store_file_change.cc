@@ -177,18 +177,24 @@ Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
   group.absent.insert(name);
   group.names.reset();
   if (!was_node) return OkStatus();
-  if (other_links) return GiveAnotherHome(target);
+  if (other_links) {
+    // Links below itself do not count: nothing leads there any more.
+    H5ZARR_ASSIGN_OR_RETURN(const bool moved, GiveAnotherHome(target, target->path));
+    if (moved) return OkStatus();
+  }
   return Discard(target);
 }
 
-// A node lost the link that was its place, but not its last one: it moves to where another leads to it.
-Status StoreFile::GiveAnotherHome(const NodePtr& node) {
+// A node lost the link that was its place: it moves to where another link leads to it, outside of
+// `leaving` (a path that is about to go). False when there is none.
+Result<bool> StoreFile::GiveAnotherHome(const NodePtr& node, const std::string& leaving) {
   for (const auto& [token, group] : nodes_) {
     if (group->kind != NodeState::Kind::kGroup) continue;
+    if (group->path == leaving || IsBelow(group->path, leaving)) continue;
     for (const auto& [name, link] : group->group.links) {
-      if (link.target.lock() != node) continue;
       const std::string from = node->path;
       const std::string to = JoinPath(group->path, name);
+      if (link.target.lock() != node || to == from) continue;
       if (node->stored) {
         H5ZARR_RETURN_IF_ERROR(EnsureStored(group));
         H5ZARR_RETURN_IF_ERROR(BeforeChange());
@@ -197,17 +203,10 @@ Status StoreFile::GiveAnotherHome(const NodePtr& node) {
       MovePaths(from, to);
       group->group.links_changed = true;
       TouchLinksTo(to);
-      return OkStatus();
+      return true;
     }
   }
-  // The other link is in a group that was not loaded yet.
-  H5ZARR_RETURN_IF_ERROR(Fill(root_, true));
-  for (const auto& [token, group] : nodes_) {
-    for (const auto& [name, link] : group->group.links) {
-      if (link.target.lock() == node) return GiveAnotherHome(node);
-    }
-  }
-  return Unplace(node);
+  return false;
 }
 
 // A node lost its last link. Nodes below it that have a link elsewhere move there first.
@@ -221,16 +220,8 @@ Status StoreFile::Discard(const NodePtr& node) {
       open = open || other->open_objects > 0;
     }
   }
-  for (const auto& [token, group] : nodes_) {
-    if (group->kind != NodeState::Kind::kGroup || group == node || IsBelow(group->path, path)) {
-      continue;
-    }
-    for (const auto& [name, link] : group->group.links) {
-      const NodePtr target = link.target.lock();
-      if (target != nullptr && IsBelow(target->path, path)) {
-        H5ZARR_RETURN_IF_ERROR(GiveAnotherHomeOutside(target, path));
-      }
-    }
+  for (const NodePtr& other : below) {
+    if (IsBelow(other->path, path)) H5ZARR_RETURN_IF_ERROR(GiveAnotherHome(other, path).status());
   }
   if (open) return Unplace(node);
   if (node->stored) {
@@ -238,30 +229,6 @@ Status StoreFile::Discard(const NodePtr& node) {
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(path));
   }
   Forget(path);
-  return OkStatus();
-}
-
-Status StoreFile::GiveAnotherHomeOutside(const NodePtr& node, const std::string& prefix) {
-  for (const auto& [token, group] : nodes_) {
-    if (group->kind != NodeState::Kind::kGroup || group->path == prefix ||
-        IsBelow(group->path, prefix)) {
-      continue;
-    }
-    for (const auto& [name, link] : group->group.links) {
-      if (link.target.lock() != node) continue;
-      const std::string from = node->path;
-      const std::string to = JoinPath(group->path, name);
-      if (node->stored) {
-        H5ZARR_RETURN_IF_ERROR(EnsureStored(group));
-        H5ZARR_RETURN_IF_ERROR(BeforeChange());
-        H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
-      }
-      MovePaths(from, to);
-      group->group.links_changed = true;
-      TouchLinksTo(to);
-      return OkStatus();
-    }
-  }
   return OkStatus();
 }
 

@@ -267,17 +267,22 @@ Status StoreFile::Save() {
   }
   std::sort(changed.begin(), changed.end(),
             [](const NodePtr& a, const NodePtr& b) { return a->path < b->path; });
+  // One node that cannot be stored does not keep the others from it; the first failure is returned.
+  Status first;
+  const auto note = [&first](Status status) {
+    if (first.ok()) first = std::move(status);
+  };
   for (const NodePtr& node : changed) {
     const bool document = node->document_changed || !node->changed_attributes.empty() ||
                           node->group.links_changed || !node->stored;
-    if (document) H5ZARR_RETURN_IF_ERROR(SaveDocument(node));
+    if (document) note(SaveDocument(node));
   }
   // Links of the others may have made the root say something new.
-  if (root_->document_changed) H5ZARR_RETURN_IF_ERROR(SaveDocument(root_));
+  if (root_->document_changed && !root_is_array_) note(SaveDocument(root_));
   for (const NodePtr& node : changed) {
-    if (node->dataset.array != nullptr) H5ZARR_RETURN_IF_ERROR(node->dataset.array->Flush());
+    if (node->dataset.array != nullptr) note(node->dataset.array->Flush());
   }
-  return OkStatus();
+  return first;
 }
 
 Status StoreFile::SaveForClose() {

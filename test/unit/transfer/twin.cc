@@ -12,8 +12,8 @@
 
 // Asking a transfer list for its data transform costs a copy that HDF5 gives no way to free
 // (dataset_io.cc, CheckTransferList).
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:H5Z_xform_copy"; }
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
+const char* __lsan_default_suppressions() { return "leak:H5Z_xform_copy"; }
 
 namespace h5zarr::transfer {
 

@@ -12,20 +12,29 @@ from support import run
 PROGRAMS = Path(__file__).resolve().parents[1] / "h5"
 
 
+def hdf5_flags():
+    """How to compile and link with the HDF5 of H5ZARR_HDF5, or with a distribution's."""
+    prefix = os.environ.get("H5ZARR_HDF5", "/usr")
+    if Path(prefix, "include", "hdf5.h").exists():
+        return [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lhdf5"]
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5"], capture_output=True, text=True)
+    if found.returncode != 0:
+        pytest.skip(f"no HDF5 with headers in H5ZARR_HDF5 ({prefix}), none known to pkg-config")
+    return found.stdout.split()
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    compiler, prefix = shutil.which("cc"), os.environ.get("H5ZARR_HDF5")
+    compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
-    if not prefix or not (Path(prefix) / "include/hdf5.h").exists():
-        pytest.skip("H5ZARR_HDF5, the prefix of an HDF5 with headers, is not set (see ./run env)")
     folder = tmp_path_factory.mktemp("programs")
 
     def compiled(name):
-        binary, lib = folder / name, Path(prefix) / "lib"
+        binary = folder / name
         if not binary.exists():
-            subprocess.run([compiler, "-Wall", "-Werror", f"-I{prefix}/include", PROGRAMS / f"{name}.c", "-o", binary,
-                            f"-L{lib}", f"-Wl,-rpath,{lib}", "-lhdf5"], check=True)
+            subprocess.run([compiler, "-Wall", "-Werror", PROGRAMS / f"{name}.c", "-o", binary, *hdf5_flags()],
+                           check=True)
         return binary
 
     return compiled

@@ -140,3 +140,16 @@ def test_copies_mix_with_moves_and_resizing(store):
         assert f["w"][...].tolist() == [5] * 60
         assert f["z"].shape == (50,) and f["z"][49] == 1
         assert f["y"][...].tolist() == [*range(49), 1, *[0] * 10]
+
+
+@pytest.mark.parametrize("source", ["s.h5", "s.zarr"])
+@pytest.mark.parametrize("target", ["t.h5", "t.zarr"])
+def test_a_copy_that_would_lose_data_behind_an_external_link_is_refused(tmp_path, source, target):
+    with h5py.File(tmp_path / "other.zarr", "w") as f:
+        f["d"] = np.arange(9)
+    with h5py.File(tmp_path / source, "w") as f:
+        f["g/ext"] = h5py.ExternalLink("other.zarr", "/d")
+    with h5py.File(tmp_path / source, "r") as f, h5py.File(tmp_path / target, "w") as t:
+        with pytest.raises(Exception, match="external link"):
+            f.copy("g", t, expand_external=True)
+        assert "g" not in t

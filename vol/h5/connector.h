@@ -26,6 +26,7 @@ struct Connector {
   Status environment_status;      // a bad value there is reported by the first create or open
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
+  uint64_t store_opens = 0;       // how often a store was opened or reopened
   bool external_links_registered = false;
   bool filters_registered = false;
   bool saves_at_close = false;    // SaveAtClose is registered with HDF5

@@ -57,9 +57,9 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char
     Object* to = AsObject(target);
     H5ZARR_RETURN_IF_ERROR(RequireWritable(to));
     unsigned options = 0;
-    if ((from->store != nullptr || to->store != nullptr) &&
-        H5Pget_copy_object(ocpypl, &options) >= 0 &&
-        (options & H5O_COPY_EXPAND_REFERENCE_FLAG) != 0) {
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5Pget_copy_object(ocpypl, &options)));
+    const bool in_store = from->store != nullptr || to->store != nullptr;
+    if (in_store && (options & H5O_COPY_EXPAND_REFERENCE_FLAG) != 0) {
       return UnsupportedError("copying what references lead to, from or into a Zarr store");
     }
     if (from->store != nullptr) {
@@ -75,10 +75,18 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char
       H5ZARR_RETURN_IF_ERROR(to->store->CheckNewPath(target_name));
       H5ZARR_RETURN_IF_ERROR(PreparePath(to, target_loc, target_name).status());
     }
+    const uint64_t store_opens = GetConnector().store_opens;
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLobject_copy(from->native.under, source_loc, source_name, to->native.under, target_loc,
                         target_name, host::NativeConnector(), ocpypl, lcpl, dxpl, request)));
-    if (from->store == nullptr && to->store == nullptr) return OkStatus();
+    if ((options & H5O_COPY_EXPAND_EXT_LINK_FLAG) != 0 &&
+        GetConnector().store_opens != store_opens) {
+      // HDF5 has copied what that store's shadow held: headers, no data, not every member.
+      return UndoOnFailure(to, target_name,
+                           UnsupportedError("copying what an external link into another Zarr store "
+                                            "leads to: copy from that store itself"));
+    }
+    if (!in_store) return OkStatus();
     // An incomplete copy is no copy.
     return UndoOnFailure(to, target_name,
                          FinishCopy({from, source_loc, source_name}, {to, target_loc, target_name}));

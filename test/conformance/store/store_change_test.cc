@@ -103,9 +103,9 @@ TEST_CASE("store: renaming moves everything below, making parents", "[store]") {
   store.Put("a/zarr.json", "{}");
   store.Put("a/c/0", "1");
   store.Put("ab", "x");
-  CHECK(store->RenamePrefix("a", "new/home").ok());
+  CHECK(store->RenamePrefix("a", "new/place").ok());
   CHECK(WalkOf(*store, "") ==
-        std::map<std::string, uint64_t>{{"new/home/zarr.json", 2}, {"new/home/c/0", 1}, {"ab", 1}});
+        std::map<std::string, uint64_t>{{"new/place/zarr.json", 2}, {"new/place/c/0", 1}, {"ab", 1}});
 }
 
 TEST_CASE("store: renaming refuses an existing target, a missing source and its own inside",

@@ -4,13 +4,17 @@
 #include <string>
 
 #include "base/checked.h"
-#include "shadow/codec_specs.h"
+#include "filter/shard_words.h"
 #include "shadow/h5_types.h"
-#include "shadow/shard_words.h"
+#include "zarr/codec_specs.h"
 
 namespace h5zarr::shadow {
 namespace {
 
+using filter::Sharding;
+using filter::ShardingFromCodec;
+using filter::ShardingToCodec;
+using zarr::ArrayToBytesSpec;
 using zarr::CodecSpec;
 
 constexpr uint64_t kSlabBytes = 4ull << 20;

@@ -7,15 +7,31 @@
 #include <string>
 #include <utility>
 
-#include "shadow/codec_specs.h"
+#include "filter/shard_words.h"
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
-#include "shadow/shard_words.h"
+#include "zarr/codec_specs.h"
 
 namespace h5zarr::shadow {
 namespace {
 
+using filter::Sharding;
+using filter::ShardingFromCodec;
+using filter::ShardingFromWords;
+using filter::ShardingToCodec;
+using filter::UserWords;
+using filter::WordsFromSharding;
+using zarr::ArrayToBytesSpec;
+using zarr::BareName;
+using zarr::BloscOptions;
+using zarr::BloscShuffle;
+using zarr::BloscSpec;
+using zarr::ChecksumSpec;
 using zarr::CodecSpec;
+using zarr::DeflateSpec;
+using zarr::LevelOf;
+using zarr::ParseBlosc;
+using zarr::ZstdSpec;
 
 // Registered filter numbers of The HDF Group.
 constexpr int kBlosc = 32001;

@@ -96,21 +96,4 @@ void Utf32ToUtf8(MutableByteSpan text, Endian endian) {
   std::memcpy(text.data(), utf8.data(), utf8.size());
 }
 
-std::optional<uint64_t> AsUnsigned(const Json& json) {
-  if (json.is_number_unsigned()) return json.get<uint64_t>();
-  if (json.is_number_integer() && json.get<int64_t>() >= 0) return json.get<uint64_t>();
-  return std::nullopt;
-}
-
-std::optional<uint64_t> UnsignedMember(const Json& object, std::string_view name) {
-  const Json* member = zarr::FindMember(object, name);
-  return member == nullptr ? std::nullopt : AsUnsigned(*member);
-}
-
-std::optional<std::string> StringMember(const Json& object, std::string_view name) {
-  const Json* member = zarr::FindMember(object, name);
-  if (member == nullptr || !member->is_string()) return std::nullopt;
-  return member->get<std::string>();
-}
-
 }  // namespace h5zarr::shadow

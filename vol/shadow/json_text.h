@@ -15,7 +15,10 @@
 
 namespace h5zarr::shadow {
 
+using zarr::AsUnsigned;
 using zarr::Json;
+using zarr::StringMember;
+using zarr::UnsignedMember;
 
 // Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
 bool IsValidUtf8(std::string_view text);
@@ -27,12 +30,6 @@ std::optional<std::string> TextFromJson(const Json& json);
 // NUL-padded UTF-32 text as NUL-padded UTF-8 of the same size, which is always enough, in place.
 // What is no code point becomes U+FFFD. REQUIRES: the size is a multiple of 4.
 void Utf32ToUtf8(MutableByteSpan text, Endian endian);
-
-// `json`, or member `name` of `object`, as an unsigned number or a string; nothing where it is
-// absent or of another kind.
-std::optional<uint64_t> AsUnsigned(const Json& json);
-std::optional<uint64_t> UnsignedMember(const Json& object, std::string_view name);
-std::optional<std::string> StringMember(const Json& object, std::string_view name);
 
 }  // namespace h5zarr::shadow
 

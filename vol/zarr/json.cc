@@ -417,6 +417,23 @@ const Json* FindMember(const Json& object, std::string_view name) {
   return nullptr;
 }
 
+std::optional<uint64_t> AsUnsigned(const Json& json) {
+  if (json.is_number_unsigned()) return json.get<uint64_t>();
+  if (json.is_number_integer() && json.get<int64_t>() >= 0) return json.get<uint64_t>();
+  return std::nullopt;
+}
+
+std::optional<uint64_t> UnsignedMember(const Json& object, std::string_view name) {
+  const Json* member = FindMember(object, name);
+  return member == nullptr ? std::nullopt : AsUnsigned(*member);
+}
+
+std::optional<std::string> StringMember(const Json& object, std::string_view name) {
+  const Json* member = FindMember(object, name);
+  if (member == nullptr || !member->is_string()) return std::nullopt;
+  return member->get<std::string>();
+}
+
 std::optional<std::string_view> FindMemberText(std::string_view text, std::string_view name) {
   constexpr std::string_view kSpace = " \n\r\t";
   std::optional<std::string_view> found;

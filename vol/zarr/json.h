@@ -3,6 +3,7 @@
 #ifndef H5ZARR_ZARR_JSON_H_
 #define H5ZARR_ZARR_JSON_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -33,6 +34,12 @@ std::string BriefJson(const Json& json, std::size_t max_bytes = 80);
 
 // The value of member `name`, or null where `object` is no object or has no such member.
 const Json* FindMember(const Json& object, std::string_view name);
+
+// `json`, or member `name` of `object`, as an unsigned number or a string; nothing where it is
+// absent or of another kind.
+std::optional<uint64_t> AsUnsigned(const Json& json);
+std::optional<uint64_t> UnsignedMember(const Json& object, std::string_view name);
+std::optional<std::string> StringMember(const Json& object, std::string_view name);
 
 // Where in `text` the value of the top-level object's member `name` lies (the last of several),
 // found by matching brackets alone: a value of many megabytes costs one pass and no memory. Nothing

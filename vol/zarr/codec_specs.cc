@@ -1,12 +1,9 @@
-#include "shadow/codec_specs.h"
+#include "zarr/codec_specs.h"
 
 #include <algorithm>
 
-namespace h5zarr::shadow {
+namespace h5zarr::zarr {
 namespace {
-
-using zarr::CodecSpec;
-using zarr::Json;
 
 constexpr std::string_view kNumcodecs = "numcodecs.";
 
@@ -72,12 +69,12 @@ CodecSpec ArrayToBytesSpec(const DType& dtype) {
 std::optional<BloscOptions> ParseBlosc(const CodecSpec& spec, const DType& dtype) {
   if (BareName(spec) != "blosc") return std::nullopt;
   BloscOptions options;
-  if (const Json* cname = zarr::FindMember(spec.configuration, "cname")) {
+  if (const Json* cname = FindMember(spec.configuration, "cname")) {
     if (!cname->is_string()) return std::nullopt;
     options.cname = cname->get<std::string>();
   }
   options.clevel = std::clamp<int64_t>(LevelOf(spec, "clevel", 5), 0, 9);
-  const Json* shuffle = zarr::FindMember(spec.configuration, "shuffle");
+  const Json* shuffle = FindMember(spec.configuration, "shuffle");
   if (shuffle == nullptr) return options;
   if (*shuffle == "noshuffle" || *shuffle == 0)
     options.shuffle = BloscShuffle::kNone;
@@ -93,7 +90,7 @@ std::optional<BloscOptions> ParseBlosc(const CodecSpec& spec, const DType& dtype
 }
 
 int64_t LevelOf(const CodecSpec& spec, std::string_view name, int64_t otherwise) {
-  const Json* level = zarr::FindMember(spec.configuration, name);
+  const Json* level = FindMember(spec.configuration, name);
   if (level == nullptr || !level->is_number_integer()) return otherwise;
   return level->get<int64_t>();
 }
@@ -104,4 +101,4 @@ std::string_view BareName(const CodecSpec& spec) {
   return name;
 }
 
-}  // namespace h5zarr::shadow
+}  // namespace h5zarr::zarr

@@ -1,17 +1,30 @@
-#include "shadow/shard_words.h"
+#include "filter/shard_words.h"
 
 #include <h5zarr/filters.h>
 
 #include <algorithm>
 #include <string>
 
-#include "shadow/codec_specs.h"
-#include "shadow/json_text.h"
+#include "zarr/codec_specs.h"
+#include "zarr/json.h"
 
-namespace h5zarr::shadow {
+namespace h5zarr::filter {
 namespace {
 
+using zarr::AsUnsigned;
+using zarr::BareName;
+using zarr::BloscOptions;
+using zarr::BloscShuffle;
+using zarr::BloscSpec;
+using zarr::ChecksumSpec;
 using zarr::CodecSpec;
+using zarr::DeflateSpec;
+using zarr::Json;
+using zarr::LevelOf;
+using zarr::ParseBlosc;
+using zarr::ShuffleSpec;
+using zarr::StringMember;
+using zarr::ZstdSpec;
 
 constexpr unsigned kVersionMask = 0xff;
 constexpr unsigned kCodecCountShift = 16;
@@ -201,4 +214,4 @@ std::optional<Sharding> ShardingFromCodec(const CodecSpec& codec) {
   return sharding;
 }
 
-}  // namespace h5zarr::shadow
+}  // namespace h5zarr::filter

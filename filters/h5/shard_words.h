@@ -1,7 +1,7 @@
 // shard_words: the cd_values of filter 480 (filters.h) ↔ the codec `sharding_indexed`. Pure values;
-// no HDF5 calls. Internal to shadow/.
-#ifndef H5ZARR_SHADOW_SHARD_WORDS_H_
-#define H5ZARR_SHADOW_SHARD_WORDS_H_
+// no HDF5 calls.
+#ifndef H5ZARR_FILTER_SHARD_WORDS_H_
+#define H5ZARR_FILTER_SHARD_WORDS_H_
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "zarr/metadata.h"
 
-namespace h5zarr::shadow {
+namespace h5zarr::filter {
 
 // A sharding codec: inner chunks, what is done to each, and how the index is kept.
 struct Sharding {
@@ -40,6 +40,6 @@ zarr::CodecSpec ShardingToCodec(const Sharding& sharding, const zarr::CodecSpec&
 // Nothing where `codec` is no sharding or not understood.
 std::optional<Sharding> ShardingFromCodec(const zarr::CodecSpec& codec);
 
-}  // namespace h5zarr::shadow
+}  // namespace h5zarr::filter
 
-#endif  // H5ZARR_SHADOW_SHARD_WORDS_H_
+#endif  // H5ZARR_FILTER_SHARD_WORDS_H_

@@ -9,13 +9,23 @@ namespace {
 
 using shadow::NodePtr;
 
-// The node whose attributes a location means. By index, the index is among attributes, not links.
-Result<NodePtr> PrepareOwner(const Object* object, const H5VL_loc_params_t* loc) {
+// The node whose attributes a location means, ready for an operation on the attribute `name` (null:
+// on any). By index, the index is among attributes, not links.
+Result<NodePtr> PrepareOwner(const Object* object, const H5VL_loc_params_t* loc, const char* name) {
   if (object == nullptr || object->store == nullptr) return NodePtr();
-  if (loc->type != H5VL_OBJECT_BY_IDX) return PrepareLocation(object, loc);
-  H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution owner,
-                          object->store->Resolve(object->node, loc->loc_data.loc_by_idx.name));
-  return owner.node;
+  NodePtr owner;
+  if (loc->type != H5VL_OBJECT_BY_IDX) {
+    H5ZARR_ASSIGN_OR_RETURN(owner, PrepareLocation(object, loc));
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found,
+                            object->store->Resolve(object->node, loc->loc_data.loc_by_idx.name));
+    owner = found.node;
+  }
+  // The one attribute that is not there from the beginning.
+  if (name == nullptr || std::strcmp(name, "REFERENCE_LIST") == 0) {
+    H5ZARR_RETURN_IF_ERROR(object->store->CompleteAttributes(owner));
+  }
+  return owner;
 }
 
 Result<std::string> NameOfAttribute(void* owner, const H5VL_loc_params_t& loc) {
@@ -45,7 +55,7 @@ void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, 
     TraversalScope scope;
     Object* object = AsObject(opaque);
     H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc));
+    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc, name));
     void* under = H5VLattr_create(object->native.under, loc, host::NativeConnector(), name, type,
                                   space, acpl, aapl, dxpl, request);
     if (under != nullptr && object->store != nullptr) {
@@ -60,7 +70,7 @@ void* attr_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hi
   return host::GuardPointer("attr_open", [&]() -> Result<void*> {
     TraversalScope scope;
     Object* object = AsObject(opaque);
-    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc));
+    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc, name));
     void* under = H5VLattr_open(object->native.under, loc, host::NativeConnector(), name, aapl,
                                 dxpl, request);
     std::string full_name;
@@ -97,9 +107,11 @@ herr_t attr_get(void* opaque, H5VL_attr_get_args_t* args, hid_t dxpl, void** req
     TraversalScope scope;
     Object* object = AsObject(opaque);
     if (args->op_type == H5VL_ATTR_GET_INFO) {
-      H5ZARR_RETURN_IF_ERROR(PrepareOwner(object, &args->args.get_info.loc_params).status());
+      H5ZARR_RETURN_IF_ERROR(PrepareOwner(object, &args->args.get_info.loc_params,
+                                          args->args.get_info.attr_name)
+                                 .status());
     } else if (args->op_type == H5VL_ATTR_GET_NAME) {
-      H5ZARR_RETURN_IF_ERROR(PrepareOwner(object, &args->args.get_name.loc_params).status());
+      H5ZARR_RETURN_IF_ERROR(PrepareOwner(object, &args->args.get_name.loc_params, "").status());
     }
     return NativeStatus(
         H5VLattr_get(object->native.under, host::NativeConnector(), args, dxpl, request));
@@ -133,6 +145,16 @@ Result<std::vector<std::string>> ChangedNames(const Object* object, const H5VL_l
   return names;
 }
 
+// The one attribute an operation is about, or null.
+const char* NameOperatedOn(const H5VL_attr_specific_args_t& args) {
+  switch (args.op_type) {
+    case H5VL_ATTR_DELETE: return args.args.del.name;
+    case H5VL_ATTR_EXISTS: return args.args.exists.name;
+    case H5VL_ATTR_RENAME: case H5VL_ATTR_DELETE_BY_IDX: case H5VL_ATTR_ITER: return nullptr;
+  }
+  return nullptr;
+}
+
 herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_specific_args_t* args,
                      hid_t dxpl, void** request) {
   return host::GuardValue("attr_specific", [&]() -> Result<herr_t> {
@@ -140,7 +162,8 @@ herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_speci
     Object* object = AsObject(opaque);
     const bool changes = args->op_type != H5VL_ATTR_EXISTS && args->op_type != H5VL_ATTR_ITER;
     if (changes) H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc));
+    const char* name = NameOperatedOn(*args);
+    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc, name));
     std::vector<std::string> names;
     if (changes && object->store != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(names, ChangedNames(object, loc, args));

@@ -76,6 +76,8 @@ herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target
     if (from->store != nullptr) {
       H5ZARR_RETURN_IF_ERROR(from->store->LoadHardLinks());
       H5ZARR_ASSIGN_OR_RETURN(old_link, from->store->Resolve(from->node, NameIn(source_loc)));
+      // Whatever a scale is attached to names its dimensions anew.
+      H5ZARR_RETURN_IF_ERROR(from->store->CompleteAttributes(old_link.node));
     }
     if (to->store != nullptr) {
       H5ZARR_RETURN_IF_ERROR(to->store->CheckNewPath(NameIn(target_loc)));

@@ -98,7 +98,12 @@ herr_t object_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_object_get_ar
   return host::Guard("object_get", [&]() -> Status {
     TraversalScope scope;
     Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
+    H5ZARR_ASSIGN_OR_RETURN(const NodePtr node, PrepareLocation(object, loc));
+    const bool counts_attributes = args->op_type == H5VL_OBJECT_GET_INFO &&
+                                   (args->args.get_info.fields & H5O_INFO_NUM_ATTRS) != 0;
+    if (counts_attributes && object->store != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(object->store->CompleteAttributes(node));
+    }
     return NativeStatus(
         H5VLobject_get(object->native.under, loc, host::NativeConnector(), args, dxpl, request));
   });

@@ -121,55 +121,6 @@ void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson*
   if (encoded != single || single.is_number()) attribute->value = encoded;
 }
 
-void NameDimensions(zarr::Node* node, std::string_view name) {
-  auto& metadata = std::get<zarr::ArrayMetadata>(node->metadata);
-  Json& attributes = metadata.attributes;
-  const std::size_t rank = metadata.shape.size();
-  std::vector<std::optional<std::string>> names(rank);
-  bool any = false;
-  const auto scales = attributes.find("DIMENSION_LIST");
-  if (scales != attributes.end() && scales->is_array()) {
-    for (std::size_t i = 0; i < std::min(rank, scales->size()); ++i) {
-      const Json& attached = (*scales)[i];
-      if (!attached.is_array() || attached.empty() || !attached[0].is_string()) continue;
-      const std::string path = attached[0].get<std::string>();
-      names[i] = path.substr(path.rfind('/') + 1);
-      any = true;
-    }
-  }
-  const auto role = attributes.find("CLASS");
-  if (role != attributes.end() && *role == "DIMENSION_SCALE" && rank == 1) {
-    names[0] = std::string(name);
-    any = true;
-  }
-  const auto labels = attributes.find("DIMENSION_LABELS");
-  if (labels != attributes.end() && labels->is_array()) {
-    for (std::size_t i = 0; i < std::min(rank, labels->size()); ++i) {
-      const Json& label = (*labels)[i];
-      if (!label.is_string() || label.get<std::string>().empty()) continue;
-      names[i] = label.get<std::string>();
-      any = true;
-    }
-  }
-  if (!any) return;
-  // Two dimensions of one name are refused by some readers.
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (names[i] && std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i) {
-      names[i].reset();
-    }
-  }
-  if (metadata.zarr_format == 3) {
-    metadata.dimension_names = std::move(names);
-    return;
-  }
-  Json list = Json::array();
-  for (const auto& one : names) {
-    if (!one) return;  // v2 has no word for a dimension without a name
-    list.push_back(*one);
-  }
-  attributes["_ARRAY_DIMENSIONS"] = std::move(list);
-}
-
 void NoteAttributeOrder(hid_t creation_list, Json* attributes) {
   unsigned order = 0;
   if (H5Pget_attr_creation_order(creation_list, &order) >= 0 &&

@@ -35,11 +35,6 @@ void SetAttribute(Json* attributes, const std::string& name, const AttributeJson
 void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);
 void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);
 
-// Says an array's dimension scales, as far as HDF5 programs attached any, in the words of Zarr: v3's
-// dimension_names, v2's _ARRAY_DIMENSIONS. A label goes before the name of the scale; a scale's own
-// dimension has its own name, which is `name`. Names that are there already stay where HDF5 says nothing.
-void NameDimensions(zarr::Node* node, std::string_view name);
-
 // The creation orders an object tracks: `_hdf5.order` lists a group's links, `_hdf5.attr_order` says that
 // the order of attributes is theirs. Note… looks at the property list an object is created with, Restore…
 // sets up one for an object that is loaded.

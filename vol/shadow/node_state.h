@@ -28,6 +28,12 @@ struct LinkState {
   std::string soft_target;          // kSoft
 };
 
+// A dimension without an array: see dimension_scales.h.
+struct BareDimension {
+  std::optional<uint64_t> extent;  // that the group's arrays agree on
+  zarr::Json document;             // as the group's `_hdf5.dimensions` has it, or null
+};
+
 struct GroupState {
   bool filled = false;                      // every child is in `links`
   bool filling = false;                     // being filled: children load one by one
@@ -37,6 +43,7 @@ struct GroupState {
   std::optional<std::vector<std::string>> names;  // cached listing of an unfilled group
   bool links_changed = false;               // `_LINKS` must be written anew
   bool ordered = false;                     // tracks creation order of links
+  std::optional<std::map<std::string, BareDimension>> bare;  // once somebody asked
 };
 
 struct DatasetState {
@@ -44,6 +51,9 @@ struct DatasetState {
   H5D_layout_t layout = H5D_CHUNKED;
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_INCR;
   bool null_space = false;
+  bool is_scale = false;            // a dimension scale
+  bool references_pending = false;  // …whose REFERENCE_LIST is not in the shadow yet
+  std::vector<std::vector<std::string>> attached;  // scales by dimension, as they were loaded
   std::unique_ptr<zarr::Array> array;  // once opened
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;
@@ -57,6 +67,7 @@ struct NodeState {
   std::string path;        // in the hierarchy ("" is the root); where it is staged when not placed
   bool placed = false;     // reachable by `path`; else anonymous or unlinked
   bool stored = false;     // its document exists in the store
+  bool bare_dimension = false;  // a scale without a document: its group's says what it is
   bool document_changed = false;
   std::vector<std::string> changed_attributes;  // to be written from the shadow, in this order
   int open_objects = 0;                      // wrappers of it

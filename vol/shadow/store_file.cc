@@ -51,7 +51,9 @@ bool IsHiddenAttribute(std::string_view name) {
       "_SCALAR", "_SOFT_LINK", "_COMPOUND_DTYPE", "_EXTERNAL_ARRAY_LINK",
       // NCZarr's
       "_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr", "_nczarr_attrs",
-      "_nczarr_maxstrlen", "_nczarr_default_maxstrlen"};
+      "_nczarr_maxstrlen", "_nczarr_default_maxstrlen",
+      // netCDF-4's bookkeeping, which is of no use to readers of Zarr
+      "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties"};
   return std::find(std::begin(kHidden), std::end(kHidden), name) != std::end(kHidden);
 }
 

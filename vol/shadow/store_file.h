@@ -105,6 +105,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void NoteAttribute(const NodePtr& node, const std::string& name);     // written, renamed or deleted
   void NoteNewAttribute(const NodePtr& node, const std::string& name);  // created
   void NoteLinks(const NodePtr& group);
+  // Brings those attributes of `node` into the shadow that are made only when asked for.
+  Status CompleteAttributes(const NodePtr& node);
   // Before HDF5 removes or moves a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
 
@@ -144,6 +146,23 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
                    uint64_t token, zarr::Node node);
 
+  // store_file_dimensions.cc
+  Result<const std::map<std::string, BareDimension>*> BareDimensions(const NodePtr& group);
+  Status LoadBareDimension(const NodePtr& group, const std::string& name);
+  Result<NodePtr> FindScaleAround(const NodePtr& group, const std::string& name, uint64_t extent);
+  Result<NodePtr> FindScale(const NodePtr& group, const std::string& name, uint64_t extent);
+  Result<std::vector<std::vector<std::string>>> ImpliedScales(const NodePtr& group,
+                                                              const zarr::ArrayMetadata& metadata,
+                                                              std::size_t rank);
+  Status LoadDimensions(const NodePtr& group, const NodePtr& node, host::NativeObject native);
+  Result<bool> IsImpliedScale(const NodePtr& node, std::size_t dim, const std::string& scale_path);
+  Status EncodeDimensions(const NodePtr& node, host::NativeObject native);
+  Status NoteUsersOutside(const NodePtr& node, host::NativeObject native);
+  Result<bool> IsBareDimension(const NodePtr& node);
+  Status SettleBareDimension(const NodePtr& node);
+  void ForgetBareDimension(const NodePtr& group, const NodePtr& node);
+  void TouchDimensionsOf(const NodePtr& node);
+
   // store_file_save.cc
   Status EnsureStored(const NodePtr& node);
   Status SaveDocument(const NodePtr& node);
@@ -151,6 +170,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
   Status BeforeChange();
+  std::vector<NodePtr> ChangedNodes() const;
   void NoteHardLinks();
   bool MayHaveHardLinks();
 

@@ -177,6 +177,7 @@ Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
   group.absent.insert(name);
   group.names.reset();
   if (!was_node) return OkStatus();
+  if (target->bare_dimension) ForgetBareDimension(parent, target);
   if (other_links) {
     // Links below itself do not count: nothing leads there any more.
     H5ZARR_ASSIGN_OR_RETURN(const bool moved, GiveAnotherHome(target, target->path));
@@ -259,6 +260,8 @@ Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_
   if (!is_node) return OkStatus();
   const std::string from = target->path;
   const std::string to = JoinPath(to_parent->path, to_name);
+  if (target->bare_dimension) ForgetBareDimension(from_parent, target);
+  TouchDimensionsOf(target);
   if (target->stored) {
     H5ZARR_RETURN_IF_ERROR(EnsureStored(to_parent));
     H5ZARR_RETURN_IF_ERROR(BeforeChange());

@@ -162,10 +162,7 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   }
   Result<std::optional<zarr::Node>> opened = hierarchy_.Open(JoinPath(group->path, name));
   if (!opened.ok()) return LoadBroken(group, name, opened.status());
-  if (!*opened) {
-    state.absent.insert(name);
-    return OkStatus();
-  }
+  if (!*opened) return LoadBareDimension(group, name);
   zarr::Node node = std::move(**opened);
   if (node.is_array()) return LoadDataset(group, name, std::move(node));
   if (Hdf5Member(node.attributes(), "kind") == "datatype") {
@@ -247,7 +244,8 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.layout = header.layout;
   child->dataset.alloc_time = header.alloc_time;
   child->dataset.null_space = header.null_space;
-  return LoadAttributes(child, native.object());
+  H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
+  return LoadDimensions(group, child, native.object());
 }
 
 Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node) {
@@ -332,6 +330,8 @@ Status StoreFile::Fill(const NodePtr& group, bool recursive) {
         H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed,
                                 hierarchy_.ListNames(current->path));
         names.insert(names.end(), listed.begin(), listed.end());
+        H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(current));
+        for (const auto& [name, dimension] : *dimensions) names.push_back(name);
       }
       current->group.filling = true;
       Status loaded;
@@ -366,9 +366,15 @@ Result<const std::vector<std::string>*> StoreFile::UnfilledNames(const NodePtr& 
     // Whatever was created or removed through this store meanwhile: `links` and `absent` know.
     for (const auto& [name, link] : state.links) {
       const NodePtr child = link.target.lock();
-      if (link.kind != LinkState::Kind::kHard || child == nullptr || !child->stored) return kNone;
+      if (link.kind != LinkState::Kind::kHard || child == nullptr ||
+          !(child->stored || child->bare_dimension)) {
+        return kNone;
+      }
     }
     H5ZARR_ASSIGN_OR_RETURN(state.names, hierarchy_.ListNames(group->path));
+    H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(group));
+    for (const auto& [name, dimension] : *dimensions) state.names->push_back(name);
+    std::sort(state.names->begin(), state.names->end());
   }
   return &*state.names;
 }

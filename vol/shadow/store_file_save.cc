@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/host_api.h"
+#include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
 #include "store/temp_name.h"
@@ -153,7 +154,6 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
 Status StoreFile::WriteDocument(const NodePtr& node) {
   std::shared_ptr<void> lock;
   if (node->node.is_array()) {
-    NameDimensions(&node->node, NameOf(node->path));
     if (node->stored) {
       // Other processes lock shards by this document while they rewrite them; it is about to be replaced.
       const char* document = node->node.array().zarr_format == 3 ? "zarr.json" : ".zarray";
@@ -166,7 +166,9 @@ Status StoreFile::WriteDocument(const NodePtr& node) {
 Status StoreFile::EncodeAttributes(const NodePtr& node) {
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
   const ReferenceResolver references = References();
+  bool dimensions = false;
   for (const std::string& name : node->changed_attributes) {
+    dimensions |= node->node.is_array() && IsDimensionAttribute(name);
     H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(native.object(), name));
     if (!exists) {
       SetAttribute(&node->node.attributes(), name, nullptr);
@@ -183,7 +185,7 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     }
     SetAttribute(&node->node.attributes(), name, &*encoded);
   }
-  return OkStatus();
+  return dimensions ? EncodeDimensions(node, native.object()) : OkStatus();
 }
 
 Status StoreFile::EncodeLinks(const NodePtr& node) {
@@ -255,26 +257,32 @@ Status StoreFile::LoadHardLinks() {
   return MayHaveHardLinks() ? Fill(root_, true) : OkStatus();
 }
 
-Status StoreFile::Save() {
-  if (!writable_ || forked() || Vanished()) return OkStatus();
+// What is not as it is stored, parents first.
+std::vector<NodePtr> StoreFile::ChangedNodes() const {
   std::vector<NodePtr> changed;
   for (const auto& [token, node] : nodes_) {
-    const bool staged = IsTempName(node->path.substr(0, node->path.find('/')));
     if (root_is_array_ && node == root_) continue;
-    if (!staged && (node->dirty() || (!node->stored && !node->node.implicit))) {
-      changed.push_back(node);
-    }
+    const bool staged = IsTempName(node->path.substr(0, node->path.find('/')));
+    const bool unstored = !node->stored && !node->node.implicit && !node->bare_dimension;
+    if (!staged && (node->dirty() || unstored)) changed.push_back(node);
   }
   std::sort(changed.begin(), changed.end(),
             [](const NodePtr& a, const NodePtr& b) { return a->path < b->path; });
+  return changed;
+}
+
+Status StoreFile::Save() {
+  if (!writable_ || forked() || Vanished()) return OkStatus();
   // One node that cannot be stored does not keep the others from it; the first failure is returned.
   Status first;
   const auto note = [&first](Status status) {
     if (first.ok()) first = std::move(status);
   };
+  for (const NodePtr& node : ChangedNodes()) note(SettleBareDimension(node));
+  const std::vector<NodePtr> changed = ChangedNodes();
   for (const NodePtr& node : changed) {
     const bool document = node->document_changed || !node->changed_attributes.empty() ||
-                          node->group.links_changed || !node->stored;
+                          node->group.links_changed || (!node->stored && !node->bare_dimension);
     if (document) note(SaveDocument(node));
   }
   // Links of the others may have made the root say something new.

@@ -1,0 +1,309 @@
+"""Dimensions: Zarr's names and HDF5's scales; xarray sees the same through h5netcdf and through Zarr."""
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+
+from support import documents, tree
+
+xr = pytest.importorskip("xarray", reason="only in the main environment")
+pytest.importorskip("h5netcdf", reason="only in the main environment")
+pytestmark = pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning",
+                                        "ignore::zarr.errors.UnstableSpecificationWarning")
+
+FORMATS = pytest.mark.parametrize("zarr_format", [2, 3])
+
+
+def example():
+    """A bit of everything a dataset may have."""
+    return xr.Dataset(
+        {"t": (("time", "y", "x"), np.arange(24, dtype="f4").reshape(2, 3, 4), {"units": "K"}),
+         "n": (("y", "without"), np.arange(15).reshape(3, 5)),
+         "scalar": ((), 3.5),
+         "words": ("x", np.array(["a", "bb", "", "ü"], dtype=object)),
+         "flags": ("x", np.array([True, False, True, True]))},
+        coords={"time": np.array(["2000-01-01", "2000-01-03"], "M8[ns]"), "x": [1.0, 2.0, 3.0, 4.0],
+                "y": [10, 20, 30], "lat": (("y", "x"), np.arange(12.0).reshape(3, 4)), "where": 7},
+        attrs={"title": "an example"})
+
+
+def forget(dataset):
+    """Zarr readers see our own attribute; nothing else may differ."""
+    dataset = dataset.copy()
+    for holder in [dataset, *dataset.variables.values()]:
+        holder.attrs = {name: value for name, value in holder.attrs.items() if name != "_hdf5"}
+    return dataset
+
+
+def by_zarr(path, **how):
+    return forget(xr.open_zarr(path, consolidated=False, chunks=None, **how).load())
+
+
+def by_hdf5(path, **how):
+    with xr.open_dataset(path, engine="h5netcdf", **how) as dataset:
+        return dataset.load()
+
+
+@FORMATS
+@pytest.mark.parametrize("consolidated", [False, True])
+def test_stores_of_xarray_read_the_same_through_h5netcdf(store, zarr_format, consolidated):
+    example().to_zarr(store, zarr_format=zarr_format, consolidated=consolidated)
+    before = tree(store)
+    xr.testing.assert_identical(by_hdf5(store), by_zarr(store))
+    xr.testing.assert_equal(by_hdf5(store), example())
+    assert tree(store) == before
+
+
+def test_attributes_that_old_xarray_left_in_v3_stores(store):
+    root = zarr.open_group(store, mode="w")
+    for name, dims, shape in (("x", ["x"], 3), ("a", ["y", "x"], (2, 3))):
+        root.create_array(name, shape=shape, dtype="i4").attrs["_ARRAY_DIMENSIONS"] = dims
+    with h5py.File(store, "r") as f:
+        assert f["x"].is_scale
+        assert [f["a"].dims[i][0].name for i in (0, 1)] == ["/y", "/x"]
+
+
+@FORMATS
+def test_datasets_of_h5netcdf_read_the_same_through_zarr(store, zarr_format, monkeypatch):
+    monkeypatch.setenv("H5ZARR_ZARR_FORMAT", str(zarr_format))
+    example().to_netcdf(store, engine="h5netcdf")
+    xr.testing.assert_identical(by_zarr(store), by_hdf5(store))
+    xr.testing.assert_equal(by_zarr(store), example())
+
+
+def test_h5netcdf_leaves_nothing_but_its_variables(store):
+    example().to_netcdf(store, engine="h5netcdf")
+    found = documents(store)
+    assert {key.split("/")[0] for key in found} - {"zarr.json"} == set(example().variables)
+    assert found["n/zarr.json"]["dimension_names"] == ["y", "without"]
+    names = {name for document in found.values() for name in document["attributes"]}
+    assert names == {"_hdf5", "_FillValue", "units", "calendar", "coordinates", "title", "dtype"}
+    assert "DIMENSION_LIST" not in json.dumps(found)
+
+
+def test_scales_as_h5py_shows_them(store):
+    example().to_zarr(store)
+    with h5py.File(store, "r") as f:
+        assert sorted(f) == sorted([*example().variables, "without"])
+        assert [dim.keys() for dim in f["t"].dims] == [["time"], ["y"], ["x"]]
+        assert f["t"].dims[1][0] == f["y"]
+        assert f["time"].is_scale and not f["lat"].is_scale
+        assert f["without"].is_scale and f["without"].shape == (5,)
+        assert f["without"].attrs["NAME"].startswith(b"This is a netCDF dimension but not a netCDF variable")
+        users = [(f[reference].name, dim) for reference, dim in f["y"].attrs["REFERENCE_LIST"]]
+        assert users == [("/lat", 0), ("/n", 0), ("/t", 1)]
+        assert len(f["y"].attrs) == 3
+        assert list(f["y"].attrs) == ["CLASS", "NAME", "REFERENCE_LIST"]
+
+
+def test_names_that_mean_several_extents_are_labels(store):
+    """As in a pyramid of images: no dimension of netCDF could be that."""
+    root = zarr.open_group(store, mode="w")
+    for level, size in enumerate((8, 4)):
+        root.create_array(str(level), shape=(2, size), dtype="u1", dimension_names=["c", "x"])
+    root.create_array("partly", shape=(2, 3), dtype="u1", dimension_names=["c", None])
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["0", "1", "partly"]
+        assert [dim.label for dim in f["1"].dims] == ["c", "x"]
+        assert [dim.label for dim in f["partly"].dims] == ["c", ""]
+        assert not any(len(dim) for dim in f["1"].dims)
+
+
+def test_an_array_of_another_kind_takes_the_name(store):
+    root = zarr.open_group(store, mode="w")
+    root.create_array("x", shape=(3, 2), dtype="u1", dimension_names=["y", "z"])
+    root.create_array("a", shape=3, dtype="u1", dimension_names=["x"])
+    with h5py.File(store, "r") as f:
+        assert [dim.label for dim in f["a"].dims] == ["x"] and len(f["a"].dims[0]) == 0
+
+
+def test_one_array_as_a_store_has_labels(store):
+    zarr.create_array(store, shape=(2, 3), dtype="u1", dimension_names=["y", "x"])
+    with h5py.File(store, "r") as f:
+        assert [dim.label for dim in f["store"].dims] == ["y", "x"]
+
+
+def test_names_from_outside_stay_within_the_store(store):
+    root = zarr.open_group(store, mode="w")
+    root.create_array("a", shape=(2, 3), dtype="u1", dimension_names=["..", "a/b"])
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["a"]
+        assert not any(len(dim) for dim in f["a"].dims)
+
+
+def tree_example():
+    inner = xr.Dataset({"v": (("time", "x"), np.arange(8.0).reshape(2, 4))}, coords={"x": [4, 3, 2, 1]})
+    return xr.DataTree.from_dict({
+        "/": xr.Dataset({"a": ("time", [1, 2])}, coords={"time": [5.0, 6.0]}),
+        "/g": inner,
+        "/g/h": xr.Dataset({"w": (("x", "bare"), np.ones((4, 3)))}),
+    })
+
+
+@FORMATS
+def test_trees_of_xarray_read_the_same_through_h5netcdf(store, zarr_format):
+    tree_example().to_zarr(store, zarr_format=zarr_format)
+    with xr.open_datatree(store, engine="h5netcdf") as got:
+        xr.testing.assert_identical(got.load(), xr.open_datatree(store, engine="zarr").load())
+        xr.testing.assert_equal(got, tree_example())
+
+
+def test_trees_of_h5netcdf_read_the_same_through_zarr(store):
+    tree_example().to_netcdf(store, engine="h5netcdf")
+    xr.testing.assert_equal(xr.open_datatree(store, engine="zarr", consolidated=False).load(), tree_example())
+    with xr.open_datatree(store, engine="h5netcdf") as got:
+        xr.testing.assert_equal(got.load(), tree_example())
+
+
+def make_scales(f):
+    """What netCDF never does."""
+    f["a"] = np.zeros((3, 4, 5))
+    f["x"], f["other"], f["short"] = np.arange(3.0), np.arange(3.0) * 2, np.arange(2.0)
+    f["x"].make_scale()
+    f["other"].make_scale("nicer name")
+    f["g/y"] = np.arange(4)
+    f["g/y"].make_scale("y")
+    f["short"].make_scale("short")
+    f["a"].dims[0].attach_scale(f["x"])
+    f["a"].dims[0].attach_scale(f["other"])
+    f["a"].dims[1].attach_scale(f["g/y"])
+    f["a"].dims[1].label = "down"
+    f["g/b"] = np.zeros((4, 2))
+    f["g/b"].dims[0].attach_scale(f["g/y"])
+    f["g/b"].dims[1].attach_scale(f["short"])
+    f["labelled"] = np.zeros((3, 3))
+    f["labelled"].dims[0].label = "x"
+    f["labelled"].dims[1].label = "z"
+    f["x2"] = np.zeros((3, 3))
+    f["x2"].make_scale("two-dimensional")
+    f["not"] = np.zeros(3)
+    f["not"].dims[0].label = "not"
+    f["table"] = np.zeros(2)
+    f["table"].attrs["CLASS"] = "TABLE"
+    f["table"].attrs["NAME"] = "a table"
+    f["table"].attrs["DIMENSION_LIST"] = "mine"
+
+
+def describe(f):
+    said = {}
+
+    def look(name, node):
+        if not isinstance(node, h5py.Dataset):
+            return
+        said[name] = [node.is_scale, [(dim.label, [(key, scale.name) for key, scale in dim.items()])
+                                      for dim in node.dims] if name != "table" else None]
+        for key in ("CLASS", "NAME"):
+            said[name].append(node.attrs.get(key))
+        users = node.attrs.get("REFERENCE_LIST", [])
+        said[name].append(sorted((f[reference].name, dim) for reference, dim in users))
+        said[name].append(sorted(node.attrs))
+
+    f.visititems(look)
+    return said
+
+
+@pytest.mark.parametrize("zarr_format", ["2", "3"])
+def test_scales_of_hdf5_programs_come_back(store, tmp_path, zarr_format, monkeypatch):
+    monkeypatch.setenv("H5ZARR_ZARR_FORMAT", zarr_format)
+    expected = []
+    for path in (tmp_path / "native.h5", store):
+        with h5py.File(path, "w") as f:
+            make_scales(f)
+        with h5py.File(path, "r") as f:
+            expected.append(describe(f))
+    assert expected[1] == expected[0]
+
+
+def test_scales_of_hdf5_programs_change(store, tmp_path):
+    """In a later session, too."""
+    results = []
+    for path in (tmp_path / "native.h5", store):
+        with h5py.File(path, "w") as f:
+            make_scales(f)
+        with h5py.File(path, "r+") as f:
+            f["a"].dims[0].detach_scale(f["x"])
+            f["a"].dims[2].label = "across"
+            f["g/b"].dims[0].detach_scale(f["g/y"])
+            f["new"] = np.zeros((3, 2))
+            f["new"].dims[0].attach_scale(f["other"])
+            f["new"].dims[1].attach_scale(f["short"])
+            del f["not"]
+        with h5py.File(path, "r") as f:
+            results.append(describe(f))
+    assert results[1] == results[0]
+    assert zarr.open_array(f"{store}/a", mode="r").metadata.dimension_names == ("other", "down", "across")
+
+
+def test_a_renamed_scale_names_its_dimensions_anew(store):
+    example().to_zarr(store)
+    with h5py.File(store, "r+") as f:
+        f.move("y", "row")
+        f.move("without", "column")
+    with h5py.File(store, "r") as f:
+        assert [scale.name for dim in f["t"].dims for scale in dim.values()] == ["/time", "/row", "/x"]
+        assert [scale.name for dim in f["n"].dims for scale in dim.values()] == ["/row", "/column"]
+        assert "without" not in f
+    assert zarr.open_array(f"{store}/n", mode="r").metadata.dimension_names == ("row", "column")
+    assert not os.path.exists(f"{store}/column")
+
+
+def test_a_bare_dimension_that_gets_data_is_an_array(store):
+    example().to_netcdf(store, engine="h5netcdf")
+    with h5py.File(store, "r+") as f:
+        f["without"][...] = np.arange(5.0)
+    assert zarr.open_array(f"{store}/without", mode="r")[...].tolist() == [0, 1, 2, 3, 4]
+    with h5py.File(store, "r") as f:
+        assert f["without"].is_scale and f["n"].dims[1][0] == f["without"]
+
+
+def test_a_bare_dimension_follows_arrays_that_others_resize(store):
+    xr.Dataset({"a": ("x", np.arange(3))}).to_netcdf(store, engine="h5netcdf")
+    zarr.open_array(f"{store}/a", mode="r+").resize((5,))
+    assert by_hdf5(store).sizes == {"x": 5}
+
+
+def test_unlimited_dimensions_grow(store):
+    import h5netcdf
+
+    example().to_netcdf(store, engine="h5netcdf", unlimited_dims=["time", "without"])
+    with h5netcdf.File(store, "a") as f:
+        assert f.dimensions["time"].isunlimited() and f.dimensions["without"].isunlimited()
+        f.resize_dimension("time", 3)
+        f.resize_dimension("without", 6)
+        f["time"][2] = 5
+        f["t"][2] = 7
+        f["n"][:, 5] = 9
+    got = by_zarr(store)
+    assert got.sizes == {"time": 3, "y": 3, "x": 4, "without": 6}
+    assert got["t"].values[2].tolist() == [[7] * 4] * 3 and got["n"].values[:, 5].tolist() == [9] * 3
+    xr.testing.assert_identical(by_hdf5(store), got)
+    assert not os.path.exists(f"{store}/without")
+
+
+@FORMATS
+def test_appended_by_zarr_and_read_through_h5netcdf(store, zarr_format):
+    example().to_zarr(store, zarr_format=zarr_format)
+    example().to_zarr(store, append_dim="time")
+    xr.testing.assert_identical(by_hdf5(store), by_zarr(store))
+    assert by_hdf5(store).sizes["time"] == 4
+
+
+def test_a_variable_added_through_h5netcdf_to_a_store_of_xarray(store):
+    example().to_zarr(store)
+    xr.Dataset({"added": (("y", "without", "new"), np.ones((3, 5, 2)))}).to_netcdf(store, mode="a", engine="h5netcdf")
+    assert by_zarr(store)["added"].dims == ("y", "without", "new")
+    xr.testing.assert_identical(by_hdf5(store), by_zarr(store))
+
+
+def test_large_groups_are_not_read_for_their_dimensions(store):
+    root = zarr.open_group(store, mode="w")
+    root.create_array("a", shape=3, dtype="u1", dimension_names=["x"])
+    for number in range(1001):
+        os.mkdir(f"{store}/bad{number}")
+        with open(f"{store}/bad{number}/zarr.json", "w") as document:
+            document.write('{"zarr_format": 3, "node_type": "array"}')
+    with h5py.File(store, "r") as f:
+        assert f["a"].dims[0].label == "x" and "x" not in f

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "store/posix_file.h"
 #include "store/temp_name.h"
@@ -65,6 +66,36 @@ Status SyncFile(int fd, const std::string& path) {
   return OkStatus();
 }
 
+class LocalWriter : public ObjectWriter {
+ public:
+  LocalWriter(std::string path, bool durable)
+      : path_(std::move(path)), directory_(ParentPath(path_)), durable_(durable) {}
+
+  // An errno, or 0.
+  int Create() { return temp_.Create(directory_); }
+  const std::string& path() const { return path_; }
+
+  Status Append(ByteSpan bytes) override { return WriteAll(temp_.file().fd(), bytes, path_); }
+
+  Status Commit() override {
+    if (durable_) H5ZARR_RETURN_IF_ERROR(SyncFile(temp_.file().fd(), path_));
+    if (const int error = temp_.file().Close(); error != 0) {
+      return ErrnoError(error, "cannot write '" + path_ + "'");
+    }
+    if (rename(temp_.path().c_str(), path_.c_str()) != 0) {
+      return ErrnoError(errno, "cannot put '" + path_ + "' in place");
+    }
+    temp_.Keep();
+    return durable_ ? SyncDirectory(directory_) : OkStatus();
+  }
+
+ private:
+  const std::string path_;
+  const std::string directory_;
+  const bool durable_;
+  TempFile temp_;
+};
+
 // renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
 // An errno, or 0.
 int RenameWithoutReplacing(const std::string& from, const std::string& to) {
@@ -89,28 +120,25 @@ Status MakeParents(const std::string& root, std::string_view key, bool durable) 
   return OkStatus();
 }
 
-Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        bool durable) {
-  const std::string path = root + "/" + std::string(key);
-  const std::string directory = ParentPath(path);
-  TempFile temp;
-  int error = temp.Create(directory);
+Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
+                                                      std::string_view key, bool durable) {
+  auto writer = std::make_unique<LocalWriter>(root + "/" + std::string(key), durable);
+  int error = writer->Create();
   // Somebody may remove the folder again before the file is in it.
   for (int attempt = 0; error == ENOENT && attempt < 3; ++attempt) {
     H5ZARR_RETURN_IF_ERROR(MakeParents(root, key, durable));
-    error = temp.Create(directory);
+    error = writer->Create();
   }
-  if (error != 0) return ErrnoError(error, "cannot create '" + path + "'");
-  H5ZARR_RETURN_IF_ERROR(WriteAll(temp.file().fd(), bytes, path));
-  if (durable) H5ZARR_RETURN_IF_ERROR(SyncFile(temp.file().fd(), path));
-  if (error = temp.file().Close(); error != 0) {
-    return ErrnoError(error, "cannot write '" + path + "'");
-  }
-  if (rename(temp.path().c_str(), path.c_str()) != 0) {
-    return ErrnoError(errno, "cannot put '" + path + "' in place");
-  }
-  temp.Keep();
-  return durable ? SyncDirectory(directory) : OkStatus();
+  if (error != 0) return ErrnoError(error, "cannot create '" + writer->path() + "'");
+  return std::unique_ptr<ObjectWriter>(std::move(writer));
+}
+
+Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
+                        bool durable) {
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
+                          BeginLocalWrite(root, key, durable));
+  H5ZARR_RETURN_IF_ERROR(writer->Append(bytes));
+  return writer->Commit();
 }
 
 Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,

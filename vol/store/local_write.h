@@ -4,11 +4,13 @@
 #ifndef H5ZARR_STORE_LOCAL_WRITE_H_
 #define H5ZARR_STORE_LOCAL_WRITE_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "store/store.h"
 
 namespace h5zarr {
 
@@ -16,8 +18,11 @@ namespace h5zarr {
 // missing, but not what `root` lies in. With `durable` they survive a crash of the machine.
 Status MakeParents(const std::string& root, std::string_view key, bool durable);
 
-// Replaces the file `root`/`key` by `bytes`: written to a temporary name beside it, then renamed.
-// On failure nothing of it remains.
+// Store::BeginWrite of the file `root`/`key`: written to a temporary name beside it, then renamed.
+Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
+                                                      std::string_view key, bool durable);
+
+// Store::Write of the file `root`/`key`, in the same way.
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
                         bool durable);
 

@@ -80,6 +80,18 @@ struct ListEntry {
 // The resource that is all of an array at once: excludes every other resource of its document.
 inline constexpr uint64_t kWholeArray = UINT64_MAX;
 
+// An object that is written piece by piece (Store::BeginWrite). Nobody sees anything of it before
+// Commit; destroyed without, it leaves nothing behind. One thread at a time, not always the same.
+// Must not outlive its store.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+  // Adds `bytes` behind what is there. After a failure only destruction is allowed. Blocks.
+  virtual Status Append(ByteSpan bytes) = 0;
+  // Puts the object in place, as Store::Write does. Once, and last. Blocks.
+  virtual Status Commit() = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -104,6 +116,10 @@ class Store {
   // one was killed, sees the old object or the new one, whole. Missing parent prefixes are made.
   // Blocks. Thread-safe for different keys.
   virtual Status Write(std::string_view key, ByteSpan bytes) = 0;
+
+  // The same for an object that is made piece by piece. Unless a store has something better, the
+  // pieces are gathered in memory. Thread-safe for different keys.
+  virtual Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key);
 
   // Removes the object; true when there was one. Thread-safe.
   virtual Result<bool> Delete(std::string_view key) = 0;

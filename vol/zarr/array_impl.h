@@ -6,7 +6,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
@@ -17,22 +16,12 @@
 #include "zarr/chunk_grid.h"
 #include "zarr/codec_chain.h"
 #include "zarr/plan.h"
+#include "zarr/scratch_pool.h"
 #include "zarr/shard.h"
+#include "zarr/shard_writer.h"
 #include "zarr/sharding.h"
 
 namespace h5zarr::zarr {
-
-// Memory for one chunk a thread, handed out for the length of a call.
-class ScratchPool {
- public:
-  Result<Buffer> Take(uint64_t size_bytes);
-  void Return(Buffer buffer);
-  void Clear();
-
- private:
-  std::mutex mutex_;
-  std::vector<Buffer> free_;  // guarded by mutex_
-};
 
 struct Array::Impl {
   Impl(CodecChain object_chain, ChunkGrid chunk_grid)
@@ -97,8 +86,34 @@ struct Array::Impl {
   Status ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
                    CachedChunk* chunk) const;
   Status ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const;
-  // A wholly covered chunk. The result may borrow from `buffer`.
-  Result<EncodedChunk> EncodeTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer);
+  Result<ByteSpan> GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
+                              MutableByteSpan target) const;
+
+  // --- array_put.cc ---
+  // An object to be stored as a whole, from `chunks` inner chunks: all that have elements within
+  // the array.
+  struct WholeObject {
+    uint64_t id = 0;
+    uint64_t chunks = 0;
+    Status status;  // the outcome
+  };
+  struct SourceChunk {
+    uint64_t id = 0;
+    ByteSpan elems;
+  };
+  // Gives the decoded inner chunk `chunk` (0 … chunks - 1) of an object: where it lies, which must
+  // last until the object is stored, or else put into `target`. Called by several threads at once.
+  using ChunkSource = std::function<Result<SourceChunk>(const WholeObject& object, uint64_t chunk,
+                                                        MutableByteSpan target)>;
+  // Encodes and stores all objects, whatever was there before; deletes those that are all fill.
+  // Every one is tried; returns the first failure.
+  Status PutWhole(std::span<WholeObject> objects, const ChunkSource& source);
+  struct Group;
+  Status PutWholeSlice(std::span<WholeObject> objects, const ChunkSource& source);
+  std::vector<Group> MakeGroups(std::span<const WholeObject> objects, double* cost_ns);
+  Result<EncodedGroup> EncodeGroup(const WholeObject& object, const Group& group,
+                                   const ChunkSource& source);
+  Status PutPlain(uint64_t object, EncodedGroup encoded);
 
   // --- array_store.cc ---
   Status BeforeWrite();
@@ -107,7 +122,10 @@ struct Array::Impl {
   // Stores all dirty chunks of these objects; those that were stored are clean afterwards. Tries
   // every one, returns the first failure.
   Status StoreObjects(std::span<const uint64_t> objects);
-  Status StoreSlice(std::span<const uint64_t> objects);
+  Status StoreWhole(std::span<const uint64_t> ids);
+  Status StorePartial(std::span<const uint64_t> objects);
+  Status StorePartialSlice(std::span<const uint64_t> objects);
+  void MarkStored(uint64_t object);
   // Stores or deletes one object.
   Status PutObject(uint64_t object, const std::optional<ByteSpan>& bytes);
   Result<std::shared_ptr<void>> LockObject(uint64_t object);

@@ -91,6 +91,49 @@ Status Array::Impl::StoreComplete(std::span<const uint64_t> objects) {
 }
 
 Status Array::Impl::StoreObjects(std::span<const uint64_t> objects) {
+  H5ZARR_RETURN_IF_ERROR(BeforeWrite());
+  std::vector<uint64_t> whole, partial;
+  for (const uint64_t object : objects) {
+    const uint64_t dirty = cache.DirtyCount(object);
+    if (dirty == 0) continue;
+    const bool is_whole = !sharding() || dirty == grid.LiveEntries(object);
+    (is_whole ? whole : partial).push_back(object);
+  }
+  const Status status = StoreWhole(whole);
+  const Status others = StorePartial(partial);
+  return status.ok() ? others : status;
+}
+
+void Array::Impl::MarkStored(uint64_t object) {
+  for (const auto& chunk : cache.Dirty(object * grid.entries(), (object + 1) * grid.entries())) {
+    cache.MarkClean(chunk.get());
+  }
+  indexes.Erase(object);
+}
+
+// Objects of which every inner chunk is dirty.
+Status Array::Impl::StoreWhole(std::span<const uint64_t> ids) {
+  std::vector<WholeObject> objects;
+  std::vector<std::vector<ChunkCache::Ptr>> chunks;
+  for (const uint64_t id : ids) {
+    chunks.push_back(cache.Dirty(id * grid.entries(), (id + 1) * grid.entries()));
+    objects.push_back({id, chunks.back().size(), {}});
+  }
+  const WholeObject* const all = objects.data();
+  auto source = [&](const WholeObject& object, uint64_t chunk,
+                    MutableByteSpan) -> Result<SourceChunk> {
+    const CachedChunk& cached = *chunks[static_cast<std::size_t>(&object - all)][chunk];
+    return SourceChunk{cached.id, cached.data.elems.span()};
+  };
+  const Status status = PutWhole(objects, source);
+  for (const WholeObject& object : objects) {
+    if (object.status.ok()) MarkStored(object.id);
+  }
+  return status;
+}
+
+// Shards whose other inner chunks are carried over.
+Status Array::Impl::StorePartial(std::span<const uint64_t> objects) {
   Status first;
   while (!objects.empty()) {
     uint64_t slice_bytes = 0;
@@ -99,64 +142,51 @@ Status Array::Impl::StoreObjects(std::span<const uint64_t> objects) {
       slice_bytes += cache.DirtyCount(objects[count]) * leaf().decoded_bytes();
       ++count;
     }
-    const Status status = StoreSlice(objects.first(count));
+    const Status status = StorePartialSlice(objects.first(count));
     if (first.ok()) first = status;
     objects = objects.subspan(count);
   }
   return first;
 }
 
-Status Array::Impl::StoreSlice(std::span<const uint64_t> objects) {
-  H5ZARR_RETURN_IF_ERROR(BeforeWrite());
+Status Array::Impl::StorePartialSlice(std::span<const uint64_t> objects) {
   struct Object {
-    uint64_t id = 0;
     std::vector<ChunkCache::Ptr> chunks;
     std::vector<ShardChange> changes;
     Status status;
-    bool stored = false;
   };
   std::vector<Object> todo(objects.size());
   std::vector<std::pair<std::size_t, std::size_t>> parts;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    todo[i].id = objects[i];
     todo[i].chunks = cache.Dirty(objects[i] * grid.entries(), (objects[i] + 1) * grid.entries());
     todo[i].changes.resize(todo[i].chunks.size());
     for (std::size_t k = 0; k < todo[i].chunks.size(); ++k) parts.emplace_back(i, k);
   }
-  const bool sharded = sharding() != nullptr;
-  auto put = [&](std::size_t i) -> Status {
-    Object& object = todo[i];
-    if (object.chunks.empty()) return OkStatus();
-    object.status = sharded ? PutShard(object.id, object.changes,
-                                       object.chunks.size() == grid.LiveEntries(object.id))
-                            : PutObject(object.id, object.changes[0].encoded.bytes);
-    object.stored = object.status.ok();
-    object.changes.clear();
-    return OkStatus();  // the others are still tried
-  };
   auto encode = [&](std::size_t part) -> Status {
     const auto [i, k] = parts[part];
     const CachedChunk& chunk = *todo[i].chunks[k];
     auto encoded = EncodeElems(chunk.data.elems.span());
     if (!encoded.ok()) return encoded.status().WithContext(Describe(chunk.id));
     todo[i].changes[k] = {grid.EntryOf(chunk.id), std::move(encoded).value()};
-    return sharded ? OkStatus() : put(i);
+    return OkStatus();
+  };
+  auto put = [&](std::size_t i) -> Status {
+    todo[i].status = PutShard(objects[i], todo[i].changes, /*whole=*/false);
+    todo[i].changes.clear();
+    return OkStatus();  // the others are still tried
   };
   const double encode_ns = static_cast<double>(parts.size()) * leaf().encode_cost_ns();
   const double put_ns = static_cast<double>(objects.size()) * kPutNs;
-  Status status =
-      executor().ParallelFor(parts.size(), sharded ? encode_ns : encode_ns + put_ns, encode);
-  if (status.ok() && sharded) {
-    // One shard alone reads what it carries over in parallel.
-    status = todo.size() == 1 ? put(0) : executor().ParallelFor(todo.size(), put_ns, put);
+  H5ZARR_RETURN_IF_ERROR(executor().ParallelFor(parts.size(), encode_ns, encode));
+  // One shard alone reads what it carries over in parallel.
+  H5ZARR_RETURN_IF_ERROR(todo.size() == 1 ? put(0)
+                                          : executor().ParallelFor(todo.size(), put_ns, put));
+  Status first;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (todo[i].status.ok()) MarkStored(objects[i]);
+    if (first.ok()) first = todo[i].status;
   }
-  for (const Object& object : todo) {
-    if (status.ok()) status = object.status;
-    if (!object.stored) continue;
-    for (const auto& chunk : object.chunks) cache.MarkClean(chunk.get());
-    indexes.Erase(object.id);
-  }
-  return status;
+  return first;
 }
 
 Status Array::Impl::Evict() {

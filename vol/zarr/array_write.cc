@@ -14,8 +14,6 @@ namespace h5zarr::zarr {
 namespace {
 
 constexpr double kCopyNsPerByte = 0.15;
-// What storing one object costs beside encoding it: a file made and renamed.
-constexpr double kPutNs = 100'000;
 
 }  // namespace
 
@@ -25,9 +23,7 @@ Status Array::Write(std::span<WriteRequest> requests) {
     if (array.options.read_only) {
       return PermissionDeniedError("array '" + array.path + "' is open for reading only");
     }
-    const Status status = Guarded([&] { return array.Write(request); });
-    array.scratch.Clear();
-    H5ZARR_RETURN_IF_ERROR(status);
+    H5ZARR_RETURN_IF_ERROR(Guarded([&] { return array.Write(request); }));
   }
   return OkStatus();
 }
@@ -43,18 +39,11 @@ Status Array::Impl::Write(const WriteRequest& request) {
   const uint64_t chunk_bytes = leaf().decoded_bytes();
   std::vector<uint64_t> whole;
   std::vector<ChunkTask> partial;
-  uint64_t whole_bytes = 0, partial_bytes = 0;
+  uint64_t partial_bytes = 0;
   for (uint64_t object = 0; object < plan.objects(); ++object) {
     const uint64_t chunks = plan.ChunkCount(object);
     if (plan.ObjectWhole(object)) {
-      // Encoded chunks and the shard they make, before the first is stored.
-      whole_bytes += CheckedMul(chunks * 2, chunk_bytes).value_or(UINT64_MAX / 4);
       whole.push_back(object);
-      if (whole_bytes >= options.memory_bytes) {
-        H5ZARR_RETURN_IF_ERROR(WriteWholeObjects(plan, request.buffer, whole));
-        whole.clear();
-        whole_bytes = 0;
-      }
       continue;
     }
     for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -136,11 +125,11 @@ Status Array::Impl::ApplyTask(const Plan& plan, const ChunkTask& task, const std
   return status;
 }
 
-Result<EncodedChunk> Array::Impl::EncodeTask(const Plan& plan, const ChunkTask& task,
-                                             const std::byte* buffer) {
-  const CodecChain& chunk_chain = leaf();
-  const uint64_t chunk_bytes = chunk_chain.decoded_bytes();
-  if (task.elems == chunk_chain.elems()) {
+// A wholly covered inner chunk: where it lies in `buffer`, else gathered into `target`.
+Result<ByteSpan> Array::Impl::GatherTask(const Plan& plan, const ChunkTask& task,
+                                         const std::byte* buffer, MutableByteSpan target) const {
+  const CodecChain& chain = leaf();
+  if (task.elems == chain.elems()) {
     const std::byte* in_place = nullptr;
     plan.ForEachPiece(task, [&](Piece& piece) {
       piece.Simplify();
@@ -148,69 +137,36 @@ Result<EncodedChunk> Array::Impl::EncodeTask(const Plan& plan, const ChunkTask& 
         in_place = buffer + piece.mem_offset_bytes;
       }
     });
-    if (in_place) return EncodeElems({in_place, chunk_bytes});
-  }
-  H5ZARR_ASSIGN_OR_RETURN(Buffer gathered, scratch.Take(chunk_bytes));
-  if (task.elems != chunk_chain.elems()) {
-    FillContiguous(gathered.span(), chunk_chain.fill_elem());
+    if (in_place) return ByteSpan(in_place, chain.decoded_bytes());
+  } else {
+    FillContiguous(target, chain.fill_elem());
   }
   plan.ForEachPiece(task, [&](Piece& piece) {
     CopyStrided(buffer + piece.mem_offset_bytes, piece.mem_strides(),
-                gathered.data() + piece.chunk_offset_bytes, piece.chunk_strides(),
+                target.data() + piece.chunk_offset_bytes, piece.chunk_strides(),
                 piece.counts_span(), elem_bytes());
   });
-  H5ZARR_ASSIGN_OR_RETURN(EncodedChunk encoded, EncodeElems(gathered.span()));
-  if (encoded.bytes && encoded.owner.empty()) {
-    encoded.owner = std::move(gathered);  // its bytes are what is stored
-  } else {
-    scratch.Return(std::move(gathered));
-  }
-  return encoded;
+  return ByteSpan(target);
 }
 
 Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
                                       std::span<const uint64_t> object_ordinals) {
   H5ZARR_RETURN_IF_ERROR(BeforeWrite());
-  struct Part {
-    std::size_t object;
-    uint64_t chunk;
-  };
-  std::vector<Part> parts;
-  std::vector<std::vector<ShardChange>> changes(object_ordinals.size());
-  for (std::size_t i = 0; i < object_ordinals.size(); ++i) {
-    const uint64_t chunks = plan.ChunkCount(object_ordinals[i]);
-    changes[i].resize(chunks);
-    for (uint64_t chunk = 0; chunk < chunks; ++chunk) parts.push_back({i, chunk});
+  std::vector<WholeObject> objects;
+  objects.reserve(object_ordinals.size());
+  for (const uint64_t ordinal : object_ordinals) {
+    objects.push_back({plan.ObjectId(ordinal), plan.ChunkCount(ordinal), {}});
   }
-  const bool sharded = sharding() != nullptr;
-  std::vector<char> stored(object_ordinals.size(), 0);
-  auto put = [&](std::size_t i) -> Status {
-    const uint64_t object = plan.ObjectId(object_ordinals[i]);
-    H5ZARR_RETURN_IF_ERROR(sharded ? PutShard(object, changes[i], true)
-                                   : PutObject(object, changes[i][0].encoded.bytes));
-    changes[i].clear();
-    stored[i] = 1;
-    return OkStatus();
+  const WholeObject* const all = objects.data();
+  auto source = [&](const WholeObject& object, uint64_t chunk,
+                    MutableByteSpan target) -> Result<SourceChunk> {
+    const ChunkTask task = plan.Chunk(object_ordinals[&object - all], chunk);
+    H5ZARR_ASSIGN_OR_RETURN(const ByteSpan elems, GatherTask(plan, task, buffer, target));
+    return SourceChunk{task.id, elems};
   };
-  auto encode = [&](std::size_t k) -> Status {
-    const Part& part = parts[k];
-    const ChunkTask task = plan.Chunk(object_ordinals[part.object], part.chunk);
-    auto encoded = EncodeTask(plan, task, buffer);
-    if (!encoded.ok()) return encoded.status().WithContext(Describe(task.id));
-    changes[part.object][part.chunk] = {grid.EntryOf(task.id), std::move(encoded).value()};
-    return sharded ? OkStatus() : put(part.object);
-  };
-  const double encode_ns =
-      static_cast<double>(parts.size()) *
-      (leaf().encode_cost_ns() + kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes()));
-  const double put_ns = kPutNs * static_cast<double>(object_ordinals.size());
-  Status status =
-      executor().ParallelFor(parts.size(), sharded ? encode_ns : encode_ns + put_ns, encode);
-  if (status.ok() && sharded) {
-    status = executor().ParallelFor(object_ordinals.size(), put_ns, put);
-  }
-  for (std::size_t i = 0; i < object_ordinals.size(); ++i) {
-    if (stored[i]) ForgetObject(plan.ObjectId(object_ordinals[i]));
+  const Status status = PutWhole(objects, source);
+  for (const WholeObject& object : objects) {
+    if (object.status.ok()) ForgetObject(object.id);
   }
   return status;
 }

@@ -191,7 +191,12 @@ struct CodecChain::Builder {
       // Every inner chunk as large as its own codecs may make it, four times over, and the index.
       cap = std::max(kMaxVlenBytes, impl->decoded_bytes * 4 + impl->sharding->index_bytes);
     }
+    impl->max_encoded_bytes = size;
     for (const auto& codec : impl->bytes_codecs) {
+      if (impl->max_encoded_bytes) {
+        const auto most = codec->MaxEncodedBytes(*impl->max_encoded_bytes);
+        impl->max_encoded_bytes = most.ok() ? std::optional(*most) : std::nullopt;
+      }
       impl->sizes_bytes.push_back(size);
       impl->caps_bytes.push_back(cap);
       if (size) size = codec->EncodedBytes(*size);
@@ -386,6 +391,16 @@ Result<Buffer> CodecChain::Encode(ByteSpan elems) const {
                                 std::to_string(impl_->decoded_bytes));
   }
   return impl_->Encode(elems);
+}
+
+std::optional<uint64_t> CodecChain::MaxEncodedBytes() const { return impl_->max_encoded_bytes; }
+
+Result<uint64_t> CodecChain::EncodeInto(ByteSpan elems, MutableByteSpan room) const {
+  if (!impl_->max_encoded_bytes) return InternalError("EncodeInto of a size that data decide");
+  if (elems.size() != impl_->decoded_bytes || room.size() < *impl_->max_encoded_bytes) {
+    return InternalError("EncodeInto of a wrong size");
+  }
+  return impl_->EncodeInto(elems, room);
 }
 
 bool CodecChain::IsFill(ByteSpan elems) const { return impl_->IsFill(elems); }

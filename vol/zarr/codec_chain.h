@@ -69,6 +69,10 @@ class CodecChain {
   // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left
   // out.
   Result<Buffer> Encode(ByteSpan elems) const;
+  // The room that EncodeInto asks for; nothing where only Encode is possible (vlen, sharded).
+  std::optional<uint64_t> MaxEncodedBytes() const;
+  // As Encode, into memory of the caller; returns how many bytes it took.
+  Result<uint64_t> EncodeInto(ByteSpan elems, MutableByteSpan room) const;
 
   // True when all of `elems` (one or more elements in memory) are fill: bitwise, or for vlen types
   // by content.

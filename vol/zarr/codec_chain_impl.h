@@ -37,6 +37,8 @@ struct CodecChain::Impl {
   std::vector<std::optional<uint64_t>> sizes_bytes;
   // The most that may enter byte codec i: what a decoder must not exceed.
   std::vector<uint64_t> caps_bytes;
+  // The most that encoding makes; nothing where only data tell.
+  std::optional<uint64_t> max_encoded_bytes;
   double decode_cost_ns = 0;
   double encode_cost_ns = 0;
 
@@ -53,6 +55,7 @@ struct CodecChain::Impl {
   Status DecodeShard(ByteSpan shard, MutableByteSpan target, std::vector<Buffer>* heaps) const;
 
   Result<Buffer> Encode(ByteSpan elements) const;
+  Result<uint64_t> EncodeInto(ByteSpan elements, MutableByteSpan room) const;
   Result<Buffer> EncodeArrayCodecs(ByteSpan elements) const;
   Result<Buffer> EncodeShard(ByteSpan elements) const;
   bool IsFill(ByteSpan elements) const;

@@ -222,6 +222,31 @@ Result<Buffer> CodecChain::Impl::Encode(ByteSpan elements) const {
   return current;
 }
 
+Result<uint64_t> CodecChain::Impl::EncodeInto(ByteSpan elements, MutableByteSpan room) const {
+  Buffer current;
+  if (!array_codecs.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(current, EncodeArrayCodecs(elements));
+    elements = current.span();
+  }
+  for (std::size_t i = 0; i < bytes_codecs.size(); ++i) {
+    const codec::BytesCodec& codec = *bytes_codecs[i];
+    Buffer between;
+    MutableByteSpan target = room;  // of the last codec
+    if (i + 1 < bytes_codecs.size()) {
+      H5ZARR_ASSIGN_OR_RETURN(const uint64_t most, codec.MaxEncodedBytes(elements.size()));
+      H5ZARR_ASSIGN_OR_RETURN(between, Buffer::Allocate(most));
+      target = between.span();
+    }
+    auto used = codec.Encode(elements, target);
+    if (!used.ok()) return used.status().WithContext(codec.name());
+    if (*used > target.size()) return InternalError("a codec overran its buffer");
+    if (!between.empty()) current = std::move(between);
+    elements = target.first(*used);
+  }
+  if (bytes_codecs.empty()) std::copy(elements.begin(), elements.end(), room.begin());
+  return elements.size();
+}
+
 bool CodecChain::Impl::IsFill(ByteSpan elements) const {
   if (!dtype.is_vlen()) return IsAll(elements, fill->elem);
   for (const VlenRef& ref : AsRefs(elements)) {

@@ -239,5 +239,29 @@ TEST_CASE("store: without a document there is nothing to lock, and nothing waits
   CHECK(second.ok());
 }
 
+TEST_CASE("an object written in pieces appears whole, at its commit") {
+  EachStore store;
+  store.Put("d/k", "old");
+  auto writer = store->BeginWrite("d/k");
+  REQUIRE(writer.ok());
+  for (const char* piece : {"one ", "", "two"}) REQUIRE((*writer)->Append(AsBytes(piece)).ok());
+  CHECK(store.Get("d/k") == "old");
+  REQUIRE((*writer)->Commit().ok());
+  CHECK(store.Get("d/k") == "one two");
+}
+
+TEST_CASE("an object written in pieces and given up leaves nothing") {
+  EachStore store;
+  {
+    auto writer = store->BeginWrite("d/k");
+    REQUIRE(writer.ok());
+    REQUIRE((*writer)->Append(AsBytes("text")).ok());
+  }
+  CHECK_FALSE(store.Get("d/k").has_value());
+  const auto entries = store->List("d");
+  REQUIRE(entries.ok());
+  CHECK(entries->empty());
+}
+
 }  // namespace
 }  // namespace h5zarr

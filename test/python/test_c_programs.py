@@ -66,6 +66,11 @@ def test_raw_chunks_copy_from_dataset_to_dataset(program, store):
     assert_ok(program("raw_chunks"), store)
 
 
+@pytest.mark.parametrize("name", ["f.zarr", "f.h5"])
+def test_a_group_loses_its_links_to_itself(program, tmp_path, name):
+    assert_ok(program("self_links"), tmp_path / name)
+
+
 def test_ending_without_closing_saves(program, store):
     assert_ok(program("exit_without_close"), store, "write")
     assert_ok(program("exit_without_close"), store, "read")

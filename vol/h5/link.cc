@@ -136,7 +136,15 @@ struct DoomedLink {
   std::string name;
   NodePtr target;
   bool other_links = false;
+  bool parent_has_other_links = false;  // some may be removed with what this one leads to
 };
+
+Result<bool> HasOtherLinks(const shadow::StoreFile& store, const NodePtr& node) {
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
+                          host::OpenByToken(store.Location(), node->token));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  return identity.ref_count > 1;
+}
 
 Result<DoomedLink> FindDoomed(const Object* object, const H5VL_loc_params_t* loc) {
   DoomedLink doomed;
@@ -160,12 +168,18 @@ Result<DoomedLink> FindDoomed(const Object* object, const H5VL_loc_params_t* loc
   }
   doomed.target = link->second.target.lock();
   if (doomed.target != nullptr) {
-    H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
-                            host::OpenByToken(store.Location(), doomed.target->token));
-    H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
-    doomed.other_links = identity.ref_count > 1;
+    H5ZARR_ASSIGN_OR_RETURN(doomed.other_links, HasOtherLinks(store, doomed.target));
+    H5ZARR_ASSIGN_OR_RETURN(doomed.parent_has_other_links, HasOtherLinks(store, doomed.parent));
   }
   return doomed;
+}
+
+// Makes a change to the links of `group` that may remove a hard link to that group itself.
+template <typename Change>
+Status ChangeOwnLinks(const shadow::StoreFile& store, const NodePtr& group, Change&& change) {
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
+                          host::OpenByToken(store.Location(), group->token));
+  return host::KeepingLinkCount(native.object(), change);
 }
 
 Status DeleteLink(Object* object, const H5VL_loc_params_t* loc, H5VL_link_specific_args_t* args,
@@ -175,8 +189,13 @@ Status DeleteLink(Object* object, const H5VL_loc_params_t* loc, H5VL_link_specif
   if (object->store != nullptr) {
     H5ZARR_ASSIGN_OR_RETURN(doomed, FindDoomed(object, loc));
   }
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(
-      H5VLlink_specific(object->native.under, loc, host::NativeConnector(), args, dxpl, request)));
+  const auto remove = [&] {
+    return NativeStatus(
+        H5VLlink_specific(object->native.under, loc, host::NativeConnector(), args, dxpl, request));
+  };
+  H5ZARR_RETURN_IF_ERROR(doomed.parent_has_other_links
+                             ? ChangeOwnLinks(*object->store, doomed.parent, remove)
+                             : remove());
   if (doomed.parent == nullptr) return OkStatus();
   return object->store->NoteUnlinked(doomed.parent, doomed.name, doomed.target,
                                      doomed.other_links);

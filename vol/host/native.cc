@@ -104,4 +104,17 @@ Result<unsigned long> FileNumber(void* file) {
   return number;
 }
 
+Status ChangeLinkCount(NativeObject object, int delta) {
+  const H5VL_loc_params_t loc = LocSelf(object.type);
+  H5VL_object_specific_args_t args;
+  std::memset(&args, 0, sizeof args);
+  args.op_type = H5VL_OBJECT_CHANGE_REF_COUNT;
+  args.args.change_rc.delta = delta;
+  if (H5VLobject_specific(object.under, &loc, NativeConnector(), &args, DefaultDxpl(), nullptr) <
+      0) {
+    return AlreadyReported();
+  }
+  return OkStatus();
+}
+
 }  // namespace h5zarr::host

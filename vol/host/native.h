@@ -95,6 +95,24 @@ Result<NativeHandle> OpenByToken(NativeObject in_file, uint64_t token);
 
 Result<unsigned long> FileNumber(void* file);
 
+// Runs `change`, which removes a message (a link, an attribute) from the header of `object` and may thereby
+// lower the link count of that same object. In headers as new as a shadow's, HDF5 keeps a count above one
+// as a message, too, and loses its place when that one goes while it is removing the other: it crashes
+// at the object's next use. So the count is kept high until the change is made.
+template <typename Change>
+Status KeepingLinkCount(NativeObject object, Change&& change);
+
+// Adds `delta` to the link count of an object.
+Status ChangeLinkCount(NativeObject object, int delta);
+
+template <typename Change>
+Status KeepingLinkCount(NativeObject object, Change&& change) {
+  H5ZARR_RETURN_IF_ERROR(ChangeLinkCount(object, 2));
+  const Status changed = change();
+  const Status restored = ChangeLinkCount(object, -2);
+  return changed.ok() ? restored : changed;
+}
+
 }  // namespace h5zarr::host
 
 #endif  // H5ZARR_HOST_NATIVE_H_

@@ -3,6 +3,7 @@
 #include "h5/dataset_chunks.h"
 #include "h5/connector.h"
 #include "h5zarr/filters.h"
+#include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/hdf5_attribute.h"
 #include "transfer/dataset_io.h"
@@ -60,6 +61,7 @@ Result<void*> CreateInStore(Object* object, const H5VL_loc_params_t* loc, const 
   }
   const NodePtr node = target->MakeDataset(identity.token, std::move(plan));
   shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
+  shadow::NoteCreation(shadow::CreationKind::kDataset, dcpl, &node->node.attributes());
   Status prepared = target->OpenArray(node, CacheBytes(dapl)).status();
   if (prepared.ok() && name != nullptr) {
     prepared = target.get() == &store ? store.NoteCreated(object->node, name)
@@ -211,6 +213,9 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
       H5ZARR_ASSIGN_OR_RETURN(
           Handle restored, shadow::RestoreDcpl(shadow_dcpl.get(), object->node->dataset.layout,
                                                object->node->dataset.alloc_time));
+      H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kDataset,
+                                                     object->node->node.attributes(),
+                                                     restored.get()));
       args->args.get_dcpl.dcpl_id = restored.Release();
     }
     return OkStatus();

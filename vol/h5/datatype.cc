@@ -1,9 +1,13 @@
 // Committed datatype callbacks.
 
 #include "h5/connector.h"
+#include "shadow/creation_map.h"
+#include "shadow/hdf5_attribute.h"
 
 namespace h5zarr {
 namespace {
+
+using shadow::NodePtr;
 
 void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t type,
                       hid_t lcpl, hid_t tcpl, hid_t tapl, hid_t dxpl, void** request) {
@@ -17,6 +21,10 @@ void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* na
     void* under = H5VLdatatype_commit(object->native.under, loc, host::NativeConnector(), name,
                                       type, lcpl, tcpl, tapl, dxpl, request);
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATATYPE, object));
+    if (const NodePtr node = AsObject(wrapper)->node) {
+      shadow::NoteAttributeOrder(tcpl, &node->node.attributes());
+      shadow::NoteCreation(shadow::CreationKind::kDatatype, tcpl, &node->node.attributes());
+    }
     if (object->store != nullptr && name != nullptr) {
       const Status noted = UndoOnFailure(object, name,
                                          object->store->NoteCreated(object->node, name));
@@ -41,8 +49,15 @@ void* datatype_open(void* opaque, const H5VL_loc_params_t* loc, const char* name
   });
 }
 
-herr_t datatype_get(void* object, H5VL_datatype_get_args_t* args, hid_t dxpl, void** request) {
-  return H5VLdatatype_get(UnderOf(object), host::NativeConnector(), args, dxpl, request);
+herr_t datatype_get(void* opaque, H5VL_datatype_get_args_t* args, hid_t dxpl, void** request) {
+  return host::Guard("datatype_get", [&]() -> Status {
+    const Object* object = AsObject(opaque);
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLdatatype_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
+    if (args->op_type != H5VL_DATATYPE_GET_TCPL || object->node == nullptr) return OkStatus();
+    return shadow::RestoreCreation(shadow::CreationKind::kDatatype,
+                                   object->node->node.attributes(), args->args.get_tcpl.tcpl_id);
+  });
 }
 
 herr_t datatype_specific(void* opaque, H5VL_datatype_specific_args_t* args, hid_t dxpl,

@@ -12,6 +12,7 @@
 
 #include "h5/connector.h"
 #include "host/host_api.h"
+#include "shadow/creation_map.h"
 #include "store/local_store.h"
 
 namespace h5zarr {
@@ -148,7 +149,10 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, hid_t fcpl, hi
                                             shadow_fapl.get(), dxpl, request),
                             H5I_FILE);
   if (!native.valid()) return host::AlreadyReported();
-  const Status adopted = store->Adopt(native.get(), shadow_fcpl.get());
+  shadow::FormatBounds bounds;
+  if (H5Pget_libver_bounds(fapl, &bounds.low, &bounds.high) < 0) return host::AlreadyReported();
+  store->set_format_bounds(bounds);
+  const Status adopted = store->Adopt(native.get());
   if (!adopted.ok()) return adopted;
   auto object = std::make_unique<Object>();
   object->native = native.object();
@@ -242,11 +246,6 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
     if (!CreatesZarr(name, config, fapl)) {
       return CreateNative(given, flags, fcpl, fapl, dxpl, request);
-    }
-    hsize_t userblock = 0;
-    if (H5Pget_userblock(fcpl, &userblock) >= 0 && userblock != 0) {
-      return UnsupportedError("unable to create '" + name.given +
-                              "': a Zarr store has no user block");
     }
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
       return Status(StatusCode::kAlreadyExists,
@@ -361,6 +360,15 @@ Status AnswerName(const StoreFile& store, H5VL_file_get_name_args_t* args) {
   return OkStatus();
 }
 
+// That the shadow is in memory, and of the newest format, is nobody's business.
+Status HideShadow(const StoreFile& store, hid_t fapl) {
+  const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
+  const shadow::FormatBounds bounds = store.format_bounds();
+  return NativeStatus(H5Pset_driver(fapl, driver, nullptr) < 0
+                          ? -1
+                          : H5Pset_libver_bounds(fapl, bounds.low, bounds.high));
+}
+
 herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("file_get", [&]() -> Status {
     Object* object = AsObject(opaque);
@@ -376,10 +384,14 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLfile_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
-    if (object->store != nullptr && args->op_type == H5VL_FILE_GET_FAPL) {
-      // That the shadow is in memory is nobody's business.
-      const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
-      return NativeStatus(H5Pset_driver(args->args.get_fapl.fapl_id, driver, nullptr));
+    if (object->store == nullptr) return OkStatus();
+    if (args->op_type == H5VL_FILE_GET_FAPL) {
+      return HideShadow(*object->store, args->args.get_fapl.fapl_id);
+    }
+    if (args->op_type == H5VL_FILE_GET_FCPL) {
+      return shadow::RestoreCreation(shadow::CreationKind::kFile,
+                                     object->store->root()->node.attributes(),
+                                     args->args.get_fcpl.fcpl_id);
     }
     return OkStatus();
   });
@@ -498,6 +510,13 @@ herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void*
         H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     GetConnector().post_open = Connector::PostOpen::kNo;
     return result;
+  }
+  if (object->store != nullptr && args->op_type == H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS) {
+    // The shadow keeps its own: only what is asked of the file again.
+    const auto* native = static_cast<H5VL_native_file_optional_args_t*>(args->args);
+    object->store->set_format_bounds(
+        {native->set_libver_bounds.low, native->set_libver_bounds.high});
+    return 0;
   }
   if (object->store != nullptr && (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE ||
                                    args->op_type == H5VL_NATIVE_FILE_GET_FILE_IMAGE)) {

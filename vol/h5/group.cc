@@ -1,6 +1,7 @@
 // Group callbacks.
 
 #include "h5/connector.h"
+#include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
 
 namespace h5zarr {
@@ -25,6 +26,7 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
       group->node->group.ordered = shadow::TracksLinkOrder(gcpl);
       if (group->node->group.ordered) group->node->group.links_changed = true;
       shadow::NoteAttributeOrder(gcpl, &group->node->node.attributes());
+      shadow::NoteCreation(shadow::CreationKind::kGroup, gcpl, &group->node->node.attributes());
       if (name != nullptr) {
         const Status noted = UndoOnFailure(object, name, group->store->NoteCreated(
                                                object->node, name));
@@ -66,6 +68,10 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLgroup_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
     if (names != nullptr) args->args.get_info.ginfo->nlinks = names->size();
+    if (args->op_type == H5VL_GROUP_GET_GCPL && object->node != nullptr) {
+      return shadow::RestoreCreation(shadow::CreationKind::kGroup, object->node->node.attributes(),
+                                     args->args.get_gcpl.gcpl_id);
+    }
     return OkStatus();
   });
 }

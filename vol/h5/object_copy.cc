@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
+#include "shadow/hdf5_attribute.h"
 #include "transfer/dataset_io.h"
 
 namespace h5zarr {
@@ -181,7 +183,14 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
       shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
   shadow::Json attributes = node->node.attributes();
   node->node.metadata = std::move(plan.metadata);
-  for (const auto& [name, value] : attributes.items()) node->node.attributes()[name] = value;
+  for (const auto& [name, value] : attributes.items()) {
+    if (name != "_hdf5") node->node.attributes()[name] = value;
+  }
+  const auto hdf5 = attributes.find("_hdf5");
+  const shadow::Json noted = hdf5 != attributes.end() ? *hdf5 : shadow::Json::object();
+  for (const auto& [name, value] : noted.items()) {
+    shadow::SetHdf5Member(&node->node.attributes(), name, value);
+  }
   node->dataset.element = std::move(plan.element);
   node->dataset.layout = plan.layout;
   node->dataset.alloc_time = plan.alloc_time;
@@ -190,29 +199,84 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   return OkStatus();
 }
 
-// Attributes came with the header: all are new to the store.
-Status NoteAttributes(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native) {
-  for (hsize_t i = 0;; ++i) {
+// The creation list of an object that HDF5 copied.
+Result<Handle> CreationList(host::NativeObject native) {
+  switch (native.type) {
+    case H5I_DATASET: return GetFromDataset(native, H5VL_DATASET_GET_DCPL);
+    case H5I_GROUP: {
+      H5VL_group_get_args_t args;
+      args.op_type = H5VL_GROUP_GET_GCPL;
+      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_get(
+          native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+      return Handle(args.args.get_gcpl.gcpl_id);
+    }
+    default: {
+      H5VL_datatype_get_args_t args;
+      args.op_type = H5VL_DATATYPE_GET_TCPL;
+      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdatatype_get(
+          native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+      return Handle(args.args.get_tcpl.tcpl_id);
+    }
+  }
+}
+
+shadow::CreationKind CreationKindOf(H5I_type_t type) {
+  if (type == H5I_DATASET) return shadow::CreationKind::kDataset;
+  return type == H5I_GROUP ? shadow::CreationKind::kGroup : shadow::CreationKind::kDatatype;
+}
+
+// Attributes came with the header: all are new to the store, in the order they have there.
+Status NoteAttributes(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
+                      H5_index_t order) {
+  H5O_info2_t info;
+  H5VL_object_get_args_t get;
+  get.op_type = H5VL_OBJECT_GET_INFO;
+  get.args.get_info.fields = H5O_INFO_NUM_ATTRS;
+  get.args.get_info.oinfo = &info;
+  const H5VL_loc_params_t self = host::LocSelf(native.type);
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
+      native.under, &self, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr)));
+  for (hsize_t i = 0; i < info.num_attrs; ++i) {
     H5VL_attr_get_args_t args;
     std::size_t length = 0;
     args.op_type = H5VL_ATTR_GET_NAME;
     H5VL_loc_params_t loc = host::LocSelf(native.type);
     loc.type = H5VL_OBJECT_BY_IDX;
-    loc.loc_data.loc_by_idx = {".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
+    loc.loc_data.loc_by_idx = {".", order, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
     args.args.get_name = {loc, 0, nullptr, &length};
-    if (H5VLattr_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
-        0) {
-      return OkStatus();  // past the last
-    }
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
+                                                     host::DefaultDxpl(), nullptr)));
     std::string name(length + 1, '\0');
     args.args.get_name = {loc, name.size(), name.data(), &length};
-    if (H5VLattr_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
-        0) {
-      return host::AlreadyReported();
-    }
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
+                                                     host::DefaultDxpl(), nullptr)));
     name.resize(length);
     store.NoteAttribute(node, name);
   }
+  return OkStatus();
+}
+
+// What a copy has from its original: what it was created with, and its attributes.
+Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::NativeHandle& from,
+                  const host::NativeHandle& to) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle list, CreationList(to.object()));
+  const shadow::CreationKind kind = CreationKindOf(to.type());
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
+  if (const auto source = GetConnector().stores.ByFileNumber(original.fileno)) {
+    if (const NodePtr source_node = source->FindNode(original.token)) {
+      H5ZARR_RETURN_IF_ERROR(
+          shadow::RestoreCreation(kind, source_node->node.attributes(), list.get()));
+    }
+  }
+  shadow::Json* attributes = &node->node.attributes();
+  shadow::NoteAttributeOrder(list.get(), attributes);
+  shadow::NoteCreation(kind, list.get(), attributes);
+  if (to.type() == H5I_GROUP && shadow::TracksLinkOrder(list.get())) {
+    node->group.ordered = true;
+    node->group.links_changed = true;
+  }
+  const bool ordered = !shadow::Hdf5Member(*attributes, "attr_order").is_null();
+  return NoteAttributes(store, node, to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME);
 }
 
 class CopyFinisher {
@@ -227,7 +291,7 @@ class CopyFinisher {
     if (target_ != nullptr) {
       node = target_->FindOrMakeNode(identity.token, to.type());
       host::KeepErrors keep;
-      H5ZARR_RETURN_IF_ERROR(NoteAttributes(*target_, node, to.object()));
+      H5ZARR_RETURN_IF_ERROR(NoteHeader(*target_, node, from, to));
     }
     if (to.type() == H5I_DATASET) {
       H5ZARR_RETURN_IF_ERROR(FinishDataset(from, to, node).WithContext("copying '" + path + "'"));

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "host/host_api.h"
+#include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
 #include "store/local_store.h"
 
@@ -94,16 +95,21 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
   return store;
 }
 
-Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) const {
-  Handle list(H5Pcopy(created_ ? fcpl : H5P_LST_FILE_CREATE_ID_g));
+Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) {
+  Handle list(H5Pcopy(H5P_LST_FILE_CREATE_ID_g));
   if (!list.valid()) return host::AlreadyReported();
-  if (!created_ && !root_is_array_) {
-    H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(root_node_.group().attributes, list.get()));
+  if (root_is_array_) return list;
+  Json& attributes = root_node_.attributes();
+  if (created_) {
+    if (TracksLinkOrder(fcpl)) SetHdf5Member(&attributes, "order", Json::array());
+    NoteAttributeOrder(fcpl, &attributes);
+    NoteCreation(CreationKind::kFile, fcpl, &attributes);
   }
+  H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(attributes, list.get()));
   return list;
 }
 
-Status StoreFile::Adopt(void* file, hid_t fcpl) {
+Status StoreFile::Adopt(void* file) {
   H5ZARR_ASSIGN_OR_RETURN(fileno_, host::FileNumber(file));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify({file, H5I_FILE}));
   root_ = std::make_shared<NodeState>();
@@ -121,15 +127,8 @@ Status StoreFile::Adopt(void* file, hid_t fcpl) {
     root_->stored = !created_ && !root_node_.implicit;
   }
   nodes_[root_->token] = root_;
-  root_->group.ordered = TracksLinkOrder(fcpl);
-  if (created_) {
-    if (root_->group.ordered) {
-      SetHdf5Member(&root_->node.attributes(), "order", Json::array());
-    }
-    NoteAttributeOrder(fcpl, &root_->node.attributes());
-    return EnsureStored(root_);
-  }
-  return OkStatus();
+  root_->group.ordered = !Hdf5Member(root_->node.attributes(), "order").is_null();
+  return created_ ? EnsureStored(root_) : OkStatus();
 }
 
 bool StoreFile::forked() const { return getpid() != pid_; }

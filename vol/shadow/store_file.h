@@ -40,6 +40,12 @@ struct Resolution {
   bool left_store = false;  // an external or user-defined link was met
 };
 
+// The file formats between which a program asked HDF5 to keep. No store has them, programs ask for them.
+struct FormatBounds {
+  H5F_libver_t low = H5F_LIBVER_EARLIEST;
+  H5F_libver_t high = H5F_LIBVER_LATEST;
+};
+
 class StoreFile : public std::enable_shared_from_this<StoreFile> {
  public:
   // `path`: canonical absolute path; `name`: as the program spelled it. Reads the root document of an
@@ -56,12 +62,15 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   const Config& config() const { return config_; }
   zarr::Hierarchy& hierarchy() { return hierarchy_; }
 
-  // The file creation list of the shadow: that of the program for a new store (`fcpl`), else what the
-  // root's document says.
-  Result<Handle> ShadowFcpl(hid_t fcpl) const;
-  // The shadow was made with `fcpl`: `file` is its native file. Called once, inside file create/open.
-  Status Adopt(void* file, hid_t fcpl);
+  // The file creation list of the shadow. What the program's own says (`fcpl`, of a new store) is noted in
+  // the root's document.
+  Result<Handle> ShadowFcpl(hid_t fcpl);
+  // The shadow was made: `file` is its native file. Called once, inside file create/open.
+  Status Adopt(void* file);
   unsigned long fileno() const { return fileno_; }
+
+  FormatBounds format_bounds() const { return format_bounds_; }
+  void set_format_bounds(FormatBounds bounds) { format_bounds_ = bounds; }
 
   // kPermissionDenied unless the store may be changed (mode, and not inherited by a forked child).
   Status CheckWritable() const;
@@ -197,6 +206,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   std::unique_ptr<Store> store_;
   zarr::Hierarchy hierarchy_;
   unsigned long fileno_ = 0;
+  FormatBounds format_bounds_;
   bool created_ = false;
   bool root_is_array_ = false;       // the store is one array, shown as a dataset of a made-up root
   std::string root_array_name_;

@@ -251,12 +251,14 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
 Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node) {
   Result<Handle> type = TypeFromJson(Hdf5Member(node.attributes(), "type"));
   if (!type.ok()) return LoadBroken(group, name, type.status());
+  const Handle tcpl(H5Pcopy(H5P_LST_DATATYPE_CREATE_ID_g));
+  H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), tcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
       H5VLdatatype_commit(parent.get(), &loc, host::NativeConnector(), name.c_str(), type->get(),
-                          lcpl.get(), H5P_LST_DATATYPE_CREATE_ID_g, H5P_LST_DATATYPE_ACCESS_ID_g,
+                          lcpl.get(), tcpl.get(), H5P_LST_DATATYPE_ACCESS_ID_g,
                           host::DefaultDxpl(), nullptr),
       H5I_DATATYPE);
   if (!native.valid()) return host::AlreadyReported();

@@ -71,6 +71,14 @@ def test_a_group_loses_its_links_to_itself(program, tmp_path, name):
     assert_ok(program("self_links"), tmp_path / name)
 
 
+def test_creation_lists_say_what_they_said(program, tmp_path):
+    lists = program("creation_properties")
+    for what in ("write", "print"):
+        native, ours = (run([lists, tmp_path / name, what]) for name in ("f.h5", "f.zarr"))
+        assert (native.returncode, native.stderr) == (0, "")
+        assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
+
+
 def test_ending_without_closing_saves(program, store):
     assert_ok(program("exit_without_close"), store, "write")
     assert_ok(program("exit_without_close"), store, "read")

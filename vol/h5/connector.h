@@ -84,6 +84,9 @@ using NativeClose = herr_t (*)(void* under, hid_t connector, hid_t dxpl, void** 
 herr_t CloseObject(const char* operation, void* object, NativeClose close, hid_t dxpl,
                    void** request);
 
+// Whether there is a Zarr store at `path`. Looks at a document or two, opens nothing.
+bool IsStorePath(const std::string& path);
+
 // For callbacks that change something: Ok for native files.
 Status RequireWritable(const Object* object);
 

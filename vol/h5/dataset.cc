@@ -1,23 +1,19 @@
 // Dataset callbacks. Headers are HDF5's, in the shadow; raw data is the store's.
 
-#include "h5/dataset_chunks.h"
 #include "h5/connector.h"
+#include "h5/dataset_chunks.h"
+#include "h5/dataset_transfer.h"
+#include "h5/virtual_dataset.h"
 #include "h5zarr/filters.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/hdf5_attribute.h"
-#include "transfer/dataset_io.h"
 
 namespace h5zarr {
 namespace {
 
 using shadow::DatasetPlan;
 using shadow::NodePtr;
-
-// Raw data of a dataset node is the store's business; anything else is HDF5's.
-bool HasArray(const Object* object) {
-  return object->store != nullptr && object->node != nullptr && object->node->node.is_array();
-}
 
 uint64_t CacheBytes(hid_t dapl) {
   std::size_t slots = 0, bytes = 0;
@@ -39,17 +35,36 @@ bool UsesShardFilter(hid_t dcpl) {
   return false;
 }
 
+// A dataset that HDF5 is asked to make in a store: what its node will be, and the header's properties.
+struct NewDataset {
+  std::optional<shadow::VirtualPlan> virtual_plan;
+  std::optional<DatasetPlan> plan;
+  hid_t shadow_dcpl = H5I_INVALID_HID;
+};
+
+Result<NewDataset> PlanDataset(const shadow::StoreFile& store, hid_t type, hid_t space, hid_t dcpl) {
+  NewDataset made;
+  if (H5Pget_layout(dcpl) == H5D_VIRTUAL) {
+    H5ZARR_ASSIGN_OR_RETURN(
+        made.virtual_plan, shadow::PlanVirtual(type, space, dcpl, store.config().zarr_format));
+    made.shadow_dcpl = dcpl;
+    return made;
+  }
+  H5ZARR_ASSIGN_OR_RETURN(made.plan, shadow::PlanCreate(type, space, dcpl, store.config()));
+  made.shadow_dcpl = made.plan->shadow_dcpl.get();
+  return made;
+}
+
 Result<void*> CreateInStore(Object* object, const H5VL_loc_params_t* loc, const char* name,
                             hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, hid_t dxpl,
                             void** request) {
   shadow::StoreFile& store = *object->store;
   H5ZARR_RETURN_IF_ERROR(store.CheckWritable());
   H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
-  H5ZARR_ASSIGN_OR_RETURN(DatasetPlan plan,
-                          shadow::PlanCreate(type, space, dcpl, store.config()));
+  H5ZARR_ASSIGN_OR_RETURN(NewDataset made, PlanDataset(store, type, space, dcpl));
   host::NativeHandle native(
       H5VLdataset_create(object->native.under, loc, host::NativeConnector(), name, lcpl, type,
-                         space, plan.shadow_dcpl.get(), dapl, dxpl, request),
+                         space, made.shadow_dcpl, dapl, dxpl, request),
       H5I_DATASET);
   if (!native.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
@@ -59,10 +74,13 @@ Result<void*> CreateInStore(Object* object, const H5VL_loc_params_t* loc, const 
     // A link led out of the store into a native file, which keeps its own data.
     return Wrap(native.Release(), H5I_DATASET, object);
   }
-  const NodePtr node = target->MakeDataset(identity.token, std::move(plan));
+  const NodePtr node =
+      made.virtual_plan ? target->MakeVirtual(identity.token, std::move(*made.virtual_plan))
+                        : target->MakeDataset(identity.token, std::move(*made.plan));
   shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
   shadow::NoteCreation(shadow::CreationKind::kDataset, dcpl, &node->node.attributes());
-  Status prepared = target->OpenArray(node, CacheBytes(dapl)).status();
+  Status prepared =
+      made.virtual_plan ? OkStatus() : target->OpenArray(node, CacheBytes(dapl)).status();
   if (prepared.ok() && name != nullptr) {
     prepared = target.get() == &store ? store.NoteCreated(object->node, name)
                                       : UnsupportedError("creating a dataset through a link into "
@@ -93,83 +111,62 @@ void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* nam
   });
 }
 
+// What HDF5 opens at a path that is prepared.
+Result<void*> OpenNativeDataset(const Object* object, const H5VL_loc_params_t* loc, const char* name,
+                                hid_t dapl, hid_t dxpl, void** request) {
+  void* under = H5VLdataset_open(object->native.under, loc, host::NativeConnector(), name, dapl,
+                                 dxpl, request);
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATASET, object));
+  return OpenArrayOf(wrapper, CacheBytes(dapl));
+}
+
+// Whether there is an object at the end of `path`, an absolute one; links that lead nowhere count as no
+// object.
+Result<bool> ObjectExists(host::NativeObject beside, const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (part.back() != '/') {
+      hbool_t exists = false;
+      const H5VL_loc_params_t loc = host::LocByName(beside.type, part.c_str());
+      H5VL_link_specific_args_t link;
+      link.op_type = H5VL_LINK_EXISTS;
+      link.args.exists.exists = &exists;
+      H5ZARR_RETURN_IF_ERROR(NativeStatus(
+          H5VLlink_specific(beside.under, &loc, host::NativeConnector(), &link,
+                            host::DefaultDxpl(), nullptr)));
+      if (!exists) return false;
+      H5VL_object_specific_args_t object;
+      object.op_type = H5VL_OBJECT_EXISTS;
+      object.args.exists.exists = &exists;
+      H5ZARR_RETURN_IF_ERROR(NativeStatus(
+          H5VLobject_specific(beside.under, &loc, host::NativeConnector(), &object,
+                              host::DefaultDxpl(), nullptr)));
+      if (!exists) return false;
+    }
+    if (end == std::string::npos) return true;
+  }
+}
+
 void* dataset_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t dapl,
                    hid_t dxpl, void** request) {
   return host::GuardPointer("dataset_open", [&]() -> Result<void*> {
     TraversalScope scope;
     Object* object = AsObject(opaque);
     H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
-    void* under = H5VLdataset_open(object->native.under, loc, host::NativeConnector(), name, dapl,
-                                   dxpl, request);
-    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATASET, object));
-    return OpenArrayOf(wrapper, CacheBytes(dapl));
+    return OpenNativeDataset(object, loc, name, dapl, dxpl, request);
   });
-}
-
-// One dataset of a read or write of several.
-struct Part {
-  Object* object;
-  hid_t mem_type, mem_space, file_space;
-  void* read_buffer;
-  const void* write_buffer;
-};
-
-Result<transfer::DatasetTransfer> TransferOf(const Part& part) {
-  const shadow::DatasetState& dataset = part.object->node->dataset;
-  if (dataset.array == nullptr) {
-    H5ZARR_RETURN_IF_ERROR(part.object->store->OpenArray(part.object->node, 0).status());
-  }
-  transfer::DatasetTransfer transfer;
-  transfer.array = dataset.array.get();
-  transfer.element = &dataset.element;
-  const std::span<const uint64_t> shape = dataset.array->shape();
-  transfer.extent = shape.first(shape.size() - dataset.element.elem_dims.size());
-  transfer.mem_type = part.mem_type;
-  transfer.mem_space = part.mem_space;
-  transfer.file_space = part.file_space;
-  transfer.read_buffer = part.read_buffer;
-  transfer.write_buffer = part.write_buffer;
-  return transfer;
-}
-
-// Transfers the parts that lie in stores, those of one store as one batch.
-Status TransferInStores(std::span<const Part> parts, bool write, hid_t dxpl) {
-  std::vector<bool> done(parts.size(), false);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (done[i]) continue;
-    shadow::StoreFile* store = parts[i].object->store.get();
-    std::vector<transfer::DatasetTransfer> batch;
-    for (std::size_t j = i; j < parts.size(); ++j) {
-      if (done[j] || parts[j].object->store.get() != store) continue;
-      done[j] = true;
-      if (parts[j].object->node->dataset.null_space) continue;
-      H5ZARR_ASSIGN_OR_RETURN(transfer::DatasetTransfer transfer, TransferOf(parts[j]));
-      batch.push_back(transfer);
-      if (write) parts[j].object->node->dataset.chunk_list.reset();
-    }
-    const shadow::ReferenceResolver references = store->References();
-    H5ZARR_RETURN_IF_ERROR(write ? transfer::WriteDatasets(batch, dxpl, references)
-                                 : transfer::ReadDatasets(batch, dxpl, references));
-  }
-  return OkStatus();
 }
 
 herr_t dataset_read(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[],
                     hid_t file_spaces[], hid_t dxpl, void* buffers[], void** request) {
   return host::Guard("dataset_read", [&]() -> Status {
     TraversalScope scope;
-    std::vector<Part> parts;
+    std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
-      Object* object = AsObject(datasets[i]);
-      if (HasArray(object)) {
-        parts.push_back({object, mem_types[i], mem_spaces[i], file_spaces[i], buffers[i], nullptr});
-        continue;
-      }
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(
-          H5VLdataset_read(1, &object->native.under, host::NativeConnector(), &mem_types[i],
-                           &mem_spaces[i], &file_spaces[i], dxpl, &buffers[i], request)));
+      parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i],
+                       buffers[i], nullptr});
     }
-    return parts.empty() ? OkStatus() : TransferInStores(parts, false, dxpl);
+    return TransferParts(parts, false, dxpl, request);
   });
 }
 
@@ -177,20 +174,17 @@ herr_t dataset_write(size_t count, void* datasets[], hid_t mem_types[], hid_t me
                      hid_t file_spaces[], hid_t dxpl, const void* buffers[], void** request) {
   return host::Guard("dataset_write", [&]() -> Status {
     TraversalScope scope;
-    std::vector<Part> parts;
+    std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
-      Object* object = AsObject(datasets[i]);
-      H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-      if (HasArray(object)) {
-        parts.push_back({object, mem_types[i], mem_spaces[i], file_spaces[i], nullptr, buffers[i]});
-        continue;
-      }
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(
-          H5VLdataset_write(1, &object->native.under, host::NativeConnector(), &mem_types[i],
-                            &mem_spaces[i], &file_spaces[i], dxpl, &buffers[i], request)));
+      parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i], nullptr,
+                       buffers[i]});
     }
-    return parts.empty() ? OkStatus() : TransferInStores(parts, true, dxpl);
+    return TransferParts(parts, true, dxpl, request);
   });
+}
+
+bool IsStoredVirtual(const Object* object) {
+  return object->node != nullptr && object->node->dataset.virtual_layout != nullptr;
 }
 
 herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void** request) {
@@ -205,6 +199,11 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
         H5ZARR_ASSIGN_OR_RETURN(*args->args.get_space_status.status, SpaceStatus(object));
         return OkStatus();
       }
+    } else if (args->op_type == H5VL_DATASET_GET_SPACE) {
+      TraversalScope scope;
+      H5ZARR_ASSIGN_OR_RETURN(Handle space, SpaceOfDataset(object));
+      args->args.get_space.space_id = space.Release();
+      return OkStatus();
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLdataset_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
@@ -217,9 +216,22 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
                                                      object->node->node.attributes(),
                                                      restored.get()));
       args->args.get_dcpl.dcpl_id = restored.Release();
+    } else if (IsStoredVirtual(object) && args->op_type == H5VL_DATASET_GET_DCPL) {
+      return shadow::RestoreCreation(shadow::CreationKind::kDataset,
+                                     object->node->node.attributes(), args->args.get_dcpl.dcpl_id);
     }
     return OkStatus();
   });
+}
+
+Status NoteVirtualExtent(Object* object, const hsize_t* size) {
+  H5ZARR_ASSIGN_OR_RETURN(VirtualDataset* const mapped, VirtualDataset::Of(object));
+  if (mapped == nullptr) return OkStatus();
+  mapped->NoteExtent(size);
+  if (object->store == nullptr) return OkStatus();
+  shadow::NoteVirtualShape(mapped->layout(), &object->node->node.attributes());
+  object->node->document_changed = true;
+  return OkStatus();
 }
 
 Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl, void** request) {
@@ -238,7 +250,8 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
   }
   H5ZARR_RETURN_IF_ERROR(NativeStatus(
       H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
-  if (!in_store || old_shape == new_shape) return OkStatus();
+  if (!in_store) return NoteVirtualExtent(object, args->args.set_extent.size);
+  if (old_shape == new_shape) return OkStatus();
   object->node->dataset.chunk_list.reset();
   const Status resized = object->node->dataset.array->Resize(new_shape);
   // Only now: resizing may have stored the document, still with the old shape.
@@ -260,8 +273,12 @@ herr_t dataset_specific(void* opaque, H5VL_dataset_specific_args_t* args, hid_t 
       case H5VL_DATASET_SET_EXTENT: return SetExtent(object, args, dxpl, request);
       case H5VL_DATASET_FLUSH:
         if (object->store != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Save());
+        if (object->virtual_data != nullptr) H5ZARR_RETURN_IF_ERROR(object->virtual_data->Flush());
         break;
       case H5VL_DATASET_REFRESH:
+        if (object->virtual_data != nullptr) {
+          H5ZARR_RETURN_IF_ERROR(object->virtual_data->CloseSources());
+        }
         if (HasArray(object) && object->node->dataset.array != nullptr &&
             !object->node->dataset.array->dirty()) {
           object->node->dataset.array->DropCache();
@@ -281,6 +298,15 @@ herr_t dataset_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, vo
       H5ZARR_ASSIGN_OR_RETURN(const std::optional<herr_t> answer,
                               AnswerChunkOperation(object, args));
       if (answer) return *answer;
+    } else if (args->op_type == H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE) {
+      H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const mapped, VirtualDataset::Of(object));
+      if (mapped != nullptr) {
+        auto* native = static_cast<H5VL_native_dataset_optional_args_t*>(args->args);
+        H5ZARR_ASSIGN_OR_RETURN(*native->get_vlen_buf_size.size,
+                                VlenBytes(object, native->get_vlen_buf_size.type_id,
+                                          native->get_vlen_buf_size.space_id));
+        return herr_t{0};
+      }
     }
     const herr_t result =
         H5VLdataset_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
@@ -290,10 +316,26 @@ herr_t dataset_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, vo
 }
 
 herr_t dataset_close(void* object, hid_t dxpl, void** request) {
-  return CloseObject("dataset_close", object, H5VLdataset_close, dxpl, request);
+  return CloseDataset(AsObject(object), dxpl, request);
 }
 
 }  // namespace
+
+Result<Object*> OpenDatasetByPath(const Object& beside, const std::string& path, hid_t dapl) {
+  if (beside.store != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found,
+                            beside.store->Resolve(beside.store->root(), path.c_str()));
+    if (found.node == nullptr && !found.left_store) return static_cast<Object*>(nullptr);
+  }
+  const H5VL_loc_params_t loc = host::LocSelf(beside.native.type);
+  host::QuietErrors quiet;
+  Result<void*> opened =
+      OpenNativeDataset(&beside, &loc, path.c_str(), dapl, host::DefaultDxpl(), nullptr);
+  if (opened.ok()) return AsObject(*opened);
+  H5ZARR_ASSIGN_OR_RETURN(const bool exists, ObjectExists(beside.native, path));
+  if (!exists) return static_cast<Object*>(nullptr);
+  return opened.status();
+}
 
 Result<void*> OpenArrayOf(void* wrapper, uint64_t cache_bytes) {
   const Object* object = AsObject(wrapper);

@@ -7,9 +7,9 @@
 
 #include "base/checked.h"
 #include "h5/connector.h"
+#include "h5/dataset_transfer.h"
 #include "h5/reported_pipeline.h"
 #include "host/host_api.h"
-#include "transfer/dataset_io.h"
 
 namespace h5zarr {
 namespace {
@@ -212,44 +212,6 @@ Status WriteChunk(Object* object, const ChunkWriteOfHdf5Version2* args) {
   return array->WriteStoredChunk(coords, stored);
 }
 
-void* CountingAllocate(size_t bytes, void* total) {
-  *static_cast<hsize_t*>(total) += bytes;
-  return std::malloc(bytes);
-}
-
-void Free(void* memory, void*) { std::free(memory); }
-
-// What reading the selected elements would allocate for their variable-length parts.
-Status VlenBytes(Object* object, H5VL_native_dataset_get_vlen_buf_size_t* args) {
-  H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
-  const hssize_t elems = H5Sget_select_npoints(args->space_id);
-  if (elems < 0) return host::AlreadyReported();
-  hsize_t total = 0;
-  const Handle dxpl(H5Pcopy(H5P_LST_DATASET_XFER_ID_g));
-  if (!dxpl.valid() || H5Pset_vlen_mem_manager(dxpl.get(), CountingAllocate, &total, Free,
-                                               nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  const std::optional<uint64_t> bytes = CheckedMul(elems, H5Tget_size(args->type_id));
-  if (!bytes) return OutOfRangeError("too many elements");
-  H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(*bytes));
-  const hsize_t count = static_cast<hsize_t>(elems);
-  const Handle mem_space(H5Screate_simple(1, &count, nullptr));
-  transfer::DatasetTransfer transfer;
-  transfer.array = array;
-  transfer.element = &object->node->dataset.element;
-  transfer.extent = array->shape().first(RankOf(object, *array));
-  transfer.mem_type = args->type_id;
-  transfer.mem_space = mem_space.get();
-  transfer.file_space = args->space_id;
-  transfer.read_buffer = buffer.data();
-  H5ZARR_RETURN_IF_ERROR(
-      transfer::ReadDatasets({&transfer, 1}, dxpl.get(), object->store->References()));
-  H5Treclaim(args->type_id, mem_space.get(), dxpl.get(), buffer.data());
-  *args->size = total;
-  return OkStatus();
-}
-
 }  // namespace
 
 Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional_args_t* args) {
@@ -286,9 +248,12 @@ Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional
     case H5VL_NATIVE_DATASET_GET_OFFSET:
       *native->get_offset.offset = HADDR_UNDEF;
       return answer;
-    case H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE:
-      H5ZARR_RETURN_IF_ERROR(VlenBytes(object, &native->get_vlen_buf_size));
+    case H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE: {
+      H5ZARR_ASSIGN_OR_RETURN(*native->get_vlen_buf_size.size,
+                              VlenBytes(object, native->get_vlen_buf_size.type_id,
+                                        native->get_vlen_buf_size.space_id));
       return answer;
+    }
     default:
       return std::optional<herr_t>();
   }

@@ -2,14 +2,12 @@
 // shadow's; ours opens it as the program would, through this connector. It takes the place of HDF5's
 // class for the whole process, so parents that are not ours are refused rather than answered wrongly.
 
-#include <sys/stat.h>
-
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "h5/connector.h"
+#include "h5/target_file.h"
 #include "host/host_api.h"
 
 namespace h5zarr {
@@ -26,64 +24,6 @@ std::vector<hid_t>* pending = nullptr;
 void KeepUntilScopeEnds(hid_t id) {
   if (pending == nullptr) pending = new std::vector<hid_t>;  // leaked with the process
   pending->push_back(id);
-}
-
-std::string FolderOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string Absolute(const std::string& path) {
-  char* resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string absolute(resolved);
-  std::free(resolved);
-  return absolute;
-}
-
-// Where a target may be, in HDF5's order: as named if absolute, HDF5_EXT_PREFIX, the access list's
-// prefix, the parent's folder, the working folder.
-std::vector<std::string> Candidates(const std::string& target, const std::string& parent,
-                                    const std::string& prefix) {
-  std::vector<std::string> candidates;
-  std::string relative = target;
-  if (target.find("://") != std::string::npos) return {target};
-  if (!target.empty() && target[0] == '/') {
-    candidates.push_back(target);
-    relative = target.substr(target.rfind('/') + 1);
-  }
-  const std::string folder = FolderOf(Absolute(parent));
-  if (const char* variable = std::getenv("HDF5_EXT_PREFIX")) {
-    std::string list(variable);
-    while (!list.empty()) {
-      const std::size_t colon = list.find(':');
-      const std::string one = list.substr(0, colon);
-      if (!one.empty()) candidates.push_back(one + "/" + relative);
-      list = colon == std::string::npos ? "" : list.substr(colon + 1);
-    }
-  }
-  if (!prefix.empty()) {
-    std::string expanded = prefix;
-    const std::size_t origin = expanded.find("${ORIGIN}");
-    if (origin != std::string::npos) expanded.replace(origin, 9, folder);
-    candidates.push_back(expanded + "/" + relative);
-  }
-  candidates.push_back(folder + "/" + relative);
-  candidates.push_back(relative);
-  return candidates;
-}
-
-hid_t OpenFirst(const std::vector<std::string>& candidates, unsigned flags, hid_t fapl) {
-  for (const std::string& candidate : candidates) {
-    struct stat status;
-    if (candidate.find("://") == std::string::npos && stat(candidate.c_str(), &status) != 0) {
-      continue;
-    }
-    const hid_t file = H5Fopen(candidate.c_str(), flags, fapl);
-    if (file >= 0) return file;
-  }
-  return H5I_INVALID_HID;
 }
 
 std::string NameOfFile(hid_t id) {
@@ -182,16 +122,10 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
   if (!parent_file.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(TargetAccess access, AccessOf(group, parent_file.get(), lapl, parent,
                                                         target_file, target_path));
-  const std::vector<std::string> candidates =
-      Candidates(target_file, parent, ElinkPrefix(lapl));
-  // Weak, so that objects keep the file open; a file that is open otherwise dictates its own degree.
-  hid_t file = H5I_INVALID_HID;
-  for (const H5F_close_degree_t degree : {H5F_CLOSE_WEAK, H5F_CLOSE_STRONG, H5F_CLOSE_DEFAULT}) {
-    if (H5Pset_fclose_degree(access.fapl.get(), degree) < 0) return host::AlreadyReported();
-    host::QuietErrors quiet;
-    file = OpenFirst(candidates, access.flags, access.fapl.get());
-    if (file >= 0) break;
-  }
+  Result<TargetFile> opened = OpenTarget(
+      TargetCandidates(target_file, parent, "HDF5_EXT_PREFIX", ElinkPrefix(lapl)), access.flags,
+      access.fapl.get());
+  const hid_t file = opened.ok() ? opened->id.Release() : H5I_INVALID_HID;
   if (file < 0) {
     return Status(StatusCode::kNotFound,
                   "unable to open external file, external link file name = '" +

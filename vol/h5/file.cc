@@ -535,6 +535,8 @@ herr_t file_close(void* object, hid_t dxpl, void** request) {
 
 }  // namespace
 
+bool IsStorePath(const std::string& path) { return IsStore(path); }
+
 const H5VL_file_class_t kFileClass = {file_create,   file_open,     file_get,
                                       file_specific, file_optional, file_close};
 

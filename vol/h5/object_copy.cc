@@ -127,8 +127,9 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
   one.read_buffer = write ? nullptr : buffer;
   one.write_buffer = write ? buffer : nullptr;
   const shadow::ReferenceResolver references = end.store->References();
-  return write ? transfer::WriteDatasets({&one, 1}, host::DefaultDxpl(), references)
-               : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl(), references);
+  one.references = &references;
+  return write ? transfer::WriteDatasets({&one, 1}, host::DefaultDxpl())
+               : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl());
 }
 
 // Copies all elements, in slabs along the first dimension.
@@ -172,6 +173,21 @@ Status CopyElements(const DataEnd& from, const DataEnd& to) {
   return OkStatus();
 }
 
+// Gives a node its metadata; attributes that were noted already, and members of `_hdf5`, stay.
+template <typename Metadata>
+void SetMetadata(const NodePtr& node, Metadata metadata) {
+  const shadow::Json attributes = node->node.attributes();
+  node->node.metadata = std::move(metadata);
+  for (const auto& [name, value] : attributes.items()) {
+    if (name != "_hdf5") node->node.attributes()[name] = value;
+  }
+  const auto hdf5 = attributes.find("_hdf5");
+  const shadow::Json noted = hdf5 != attributes.end() ? *hdf5 : shadow::Json::object();
+  for (const auto& [name, value] : noted.items()) {
+    shadow::SetHdf5Member(&node->node.attributes(), name, value);
+  }
+}
+
 // A dataset that HDF5 copied into a shadow gets its array.
 Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native) {
   if (node->node.is_array()) return OkStatus();
@@ -181,20 +197,32 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   H5ZARR_ASSIGN_OR_RETURN(
       shadow::DatasetPlan plan,
       shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
-  shadow::Json attributes = node->node.attributes();
-  node->node.metadata = std::move(plan.metadata);
-  for (const auto& [name, value] : attributes.items()) {
-    if (name != "_hdf5") node->node.attributes()[name] = value;
-  }
-  const auto hdf5 = attributes.find("_hdf5");
-  const shadow::Json noted = hdf5 != attributes.end() ? *hdf5 : shadow::Json::object();
-  for (const auto& [name, value] : noted.items()) {
-    shadow::SetHdf5Member(&node->node.attributes(), name, value);
-  }
+  SetMetadata(node, std::move(plan.metadata));
   node->dataset.element = std::move(plan.element);
   node->dataset.layout = plan.layout;
   node->dataset.alloc_time = plan.alloc_time;
   node->dataset.null_space = plan.null_space;
+  node->document_changed = true;
+  return OkStatus();
+}
+
+// A virtual dataset that HDF5 copied into a shadow: its mappings are what there is of it.
+Status AdoptVirtual(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
+                    hid_t dcpl) {
+  if (node->dataset.virtual_layout != nullptr) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, GetFromDataset(native, H5VL_DATASET_GET_TYPE));
+  // The mappings know the extent; HDF5 would look for the sources when asked for it.
+  std::size_t mappings = 0;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5Pget_virtual_count(dcpl, &mappings)));
+  Handle space;
+  if (mappings == 0) {
+    H5ZARR_ASSIGN_OR_RETURN(space, GetFromDataset(native, H5VL_DATASET_GET_SPACE));
+  }
+  H5ZARR_ASSIGN_OR_RETURN(
+      shadow::VirtualPlan plan,
+      shadow::PlanVirtual(type.get(), space.get(), dcpl, store.config().zarr_format));
+  SetMetadata(node, std::move(plan.metadata));
+  node->dataset.virtual_layout = std::move(plan.layout);
   node->document_changed = true;
   return OkStatus();
 }
@@ -316,6 +344,12 @@ class CopyFinisher {
       }
       if (!source.node->broken.ok()) return source.node->broken;
       source.store = store.get();
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
+                            GetFromDataset(to.object(), H5VL_DATASET_GET_DCPL));
+    if (H5Pget_layout(dcpl.get()) == H5D_VIRTUAL) {
+      return target_ == nullptr ? OkStatus()
+                                : AdoptVirtual(*target_, node, to.object(), dcpl.get());
     }
     if (target_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(AdoptDataset(*target_, node, to.object()));

@@ -17,6 +17,8 @@ struct NodeState;
 
 namespace h5zarr {
 
+class VirtualDataset;
+
 struct Object {
   host::NativeObject native;                 // owned: closed with this object
   std::shared_ptr<shadow::StoreFile> store;  // null: the native object is a real file's
@@ -25,6 +27,8 @@ struct Object {
   std::string attribute_name;                // of an attribute
   bool resurrected = false;                  // a file that was closed while objects kept it open
   bool counted = false;                      // one of the objects that keep the store open
+  std::shared_ptr<VirtualDataset> virtual_data;  // of a dataset, once it was found to be virtual
+  bool is_not_virtual = false;                   // of a dataset that was found not to be
 };
 
 }  // namespace h5zarr

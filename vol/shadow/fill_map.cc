@@ -181,13 +181,31 @@ Status SetUserFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcp
   return SetFill(dcpl, type.get(), &pointer);
 }
 
+Status FillTimeToJson(hid_t dcpl, Json* hdf5) {
+  H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
+  if (H5Pget_fill_time(dcpl, &time) < 0) return Hdf5Failure("the fill time of a property list");
+  if (time == H5D_FILL_TIME_ALLOC) (*hdf5)["fill_time"] = "alloc";
+  if (time == H5D_FILL_TIME_NEVER) (*hdf5)["fill_time"] = "never";
+  return OkStatus();
+}
+
+Status FillTimeFromJson(const Json& hdf5, hid_t dcpl) {
+  const std::string time = StringMember(hdf5, "fill_time").value_or("ifset");
+  const H5D_fill_time_t fill_time = time == "alloc"   ? H5D_FILL_TIME_ALLOC
+                                    : time == "never" ? H5D_FILL_TIME_NEVER
+                                                      : H5D_FILL_TIME_IFSET;
+  if (fill_time != H5D_FILL_TIME_IFSET && H5Pset_fill_time(dcpl, fill_time) < 0) {
+    return Hdf5Failure("a fill time");
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format,
                                      Json* hdf5) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
-  H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
-  if (H5Pfill_value_defined(dcpl, &defined) < 0 || H5Pget_fill_time(dcpl, &time) < 0) {
+  if (H5Pfill_value_defined(dcpl, &defined) < 0) {
     return Hdf5Failure("the fill value of a property list");
   }
   zarr::FillValue fill;
@@ -200,20 +218,13 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
   } else if (zarr_format == 3) {  // v2 says it with null
     (*hdf5)["fill"] = "default";
   }
-  if (time == H5D_FILL_TIME_ALLOC) (*hdf5)["fill_time"] = "alloc";
-  if (time == H5D_FILL_TIME_NEVER) (*hdf5)["fill_time"] = "never";
+  H5ZARR_RETURN_IF_ERROR(FillTimeToJson(dcpl, hdf5));
   return fill;
 }
 
 Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5,
                   hid_t dcpl) {
-  const std::string time = StringMember(hdf5, "fill_time").value_or("ifset");
-  const H5D_fill_time_t fill_time = time == "alloc"   ? H5D_FILL_TIME_ALLOC
-                                    : time == "never" ? H5D_FILL_TIME_NEVER
-                                                      : H5D_FILL_TIME_IFSET;
-  if (fill_time != H5D_FILL_TIME_IFSET && H5Pset_fill_time(dcpl, fill_time) < 0) {
-    return Hdf5Failure("a fill time");
-  }
+  H5ZARR_RETURN_IF_ERROR(FillTimeFromJson(hdf5, dcpl));
   const std::string kind = StringMember(hdf5, "fill").value_or("user");
   if (kind == "undefined") {
     H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
@@ -221,6 +232,31 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
   }
   if (kind == "default" || !fill.defined) return OkStatus();
   return SetUserFill(fill, map, dcpl);
+}
+
+Status FillToJson(hid_t dcpl, hid_t type, Json* hdf5) {
+  H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+  if (H5Pfill_value_defined(dcpl, &defined) < 0) {
+    return Hdf5Failure("the fill value of a property list");
+  }
+  if (defined == H5D_FILL_VALUE_UNDEFINED) (*hdf5)["fill"] = "undefined";
+  if (defined == H5D_FILL_VALUE_USER_DEFINED) {
+    MemoryValue value(Handle(H5Tcopy(type)));
+    H5ZARR_RETURN_IF_ERROR(ReadFill(dcpl, &value));
+    H5ZARR_ASSIGN_OR_RETURN((*hdf5)["fill_value"],
+                            ElementToJson(type, value.data(), NoReferences()));
+  }
+  return FillTimeToJson(dcpl, hdf5);
+}
+
+Status FillFromJson(const Json& hdf5, hid_t type, hid_t dcpl) {
+  H5ZARR_RETURN_IF_ERROR(FillTimeFromJson(hdf5, dcpl));
+  if (StringMember(hdf5, "fill") == "undefined") return SetFill(dcpl, type, nullptr);
+  const Json* json = zarr::FindMember(hdf5, "fill_value");
+  if (json == nullptr) return OkStatus();
+  MemoryValue value(Handle(H5Tcopy(type)));
+  H5ZARR_RETURN_IF_ERROR(ElementFromJson(*json, value.type(), value.data(), NoReferences()));
+  return SetFill(dcpl, value.type(), value.data());
 }
 
 }  // namespace h5zarr::shadow

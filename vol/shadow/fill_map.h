@@ -20,6 +20,11 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
 // Gives `dcpl` the fill value and fill time that `fill` and `hdf5` (may be null) say.
 Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5, hid_t dcpl);
 
+// The same for a dataset that is no array: `hdf5` says it all, a value of the program as `fill_value`,
+// in the form of an element (ElementToJson).
+Status FillToJson(hid_t dcpl, hid_t type, Json* hdf5);
+Status FillFromJson(const Json& hdf5, hid_t type, hid_t dcpl);
+
 }  // namespace h5zarr::shadow
 
 #endif  // H5ZARR_SHADOW_FILL_MAP_H_

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "shadow/dataset_map.h"
+#include "shadow/virtual_layout.h"
 #include "zarr/array.h"
 #include "zarr/hierarchy.h"
 
@@ -57,6 +58,8 @@ struct DatasetState {
   std::unique_ptr<zarr::Array> array;  // once opened
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;
+  // Of a virtual dataset, whose node is a group and which has nothing of the above.
+  std::shared_ptr<VirtualLayout> virtual_layout;
 };
 
 struct NodeState {

@@ -218,6 +218,18 @@ NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
   return node;
 }
 
+NodePtr StoreFile::MakeVirtual(uint64_t token, VirtualPlan plan) {
+  auto node = std::make_shared<NodeState>();
+  node->kind = NodeState::Kind::kDataset;
+  node->token = token;
+  node->path = StagingPath();
+  node->document_changed = true;
+  node->node.metadata = std::move(plan.metadata);
+  node->dataset.virtual_layout = std::move(plan.layout);
+  nodes_[token] = node;
+  return node;
+}
+
 Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_bytes) {
   if (!node->broken.ok()) return node->broken;
   if (node->kind != NodeState::Kind::kDataset || !node->node.is_array()) {

@@ -124,6 +124,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
 
   // A new dataset that HDF5 made natively: its node, placed nowhere yet.
   NodePtr MakeDataset(uint64_t token, DatasetPlan plan);
+  NodePtr MakeVirtual(uint64_t token, VirtualPlan plan);
   // The array of a dataset node, opened at first use. `cache_bytes` as the access list says.
   Result<zarr::Array*> OpenArray(const NodePtr& node, uint64_t cache_bytes);
 
@@ -148,6 +149,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadLink(const NodePtr& group, const std::string& name);
   Status LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node);
+  Status LoadVirtual(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadBroken(const NodePtr& group, const std::string& name, Status why);
   Status LoadAttributes(const NodePtr& node, host::NativeObject native);

@@ -165,6 +165,7 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   if (!*opened) return LoadBareDimension(group, name);
   zarr::Node node = std::move(**opened);
   if (node.is_array()) return LoadDataset(group, name, std::move(node));
+  if (IsVirtualNode(node.attributes())) return LoadVirtual(group, name, std::move(node));
   if (Hdf5Member(node.attributes(), "kind") == "datatype") {
     return LoadDatatype(group, name, std::move(node));
   }
@@ -246,6 +247,29 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.null_space = header.null_space;
   H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
   return LoadDimensions(group, child, native.object());
+}
+
+// In the shadow it is virtual, too; its sources are never opened there.
+Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zarr::Node node) {
+  Result<VirtualHeader> header = OpenVirtual(node.attributes());
+  if (!header.ok()) return LoadBroken(group, name, header.status());
+  H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header->dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), lcpl.get(),
+                         header->type.get(), header->space.get(), header->dcpl.get(),
+                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_DATASET);
+  if (!native.valid()) {
+    return LoadBroken(group, name, CorruptError("its mappings do not fit its shape"));
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  const NodePtr child =
+      AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+  child->dataset.virtual_layout = std::move(header->layout);
+  return LoadAttributes(child, native.object());
 }
 
 Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node) {

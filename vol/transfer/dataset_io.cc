@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,8 +27,9 @@ constexpr uint64_t kMaxWriteBoxBytes = 64 << 20;
 struct Prepared {
   DatasetTransfer* transfer = nullptr;
   Conversion conversion;
-  SelectionPair pair;
+  SelectionPair pair;  // not of a transfer whose grid is given
   ArrayLayout layout;
+  uint64_t elems = 0;
 
   // Of a transfer that goes into the batch: without conversion and of not too many runs.
   bool in_batch = false;
@@ -85,30 +87,69 @@ Result<SelectionPair> SelectionsOf(const DatasetTransfer& transfer) {
                            transfer.mem_space, std::span(&none, 1));
 }
 
+// Of a transfer whose grid is given: how many elements it has. The grid's memory is the giver's business.
+Result<uint64_t> ElemsOfGrid(const DatasetTransfer& transfer) {
+  const std::vector<zarr::DimSelection>& dims = transfer.grid->dims;
+  if (dims.size() != transfer.extent.size()) {
+    return InternalError("a grid of another rank than the dataset");
+  }
+  uint64_t elems = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    elems *= dims[d].elems();
+    if (elems == 0) return elems;
+    const uint64_t last = dims[d].start + (dims[d].count - 1) * dims[d].stride + dims[d].block - 1;
+    if (last >= transfer.extent[d]) {
+      return OutOfRangeError("selection reaches index " + std::to_string(last) + " of dimension " +
+                             std::to_string(d) + ", where the dataset's extent is " +
+                             std::to_string(transfer.extent[d]));
+    }
+  }
+  return elems;
+}
+
+const shadow::ReferenceResolver& ReferencesOf(const DatasetTransfer& transfer) {
+  static const auto* const none = new shadow::ReferenceResolver;
+  return transfer.references != nullptr ? *transfer.references : *none;
+}
+
 // Checks types first, then spaces, as HDF5 does: an impossible conversion is an error even where no
 // element is selected.
-Result<Prepared> Prepare(DatasetTransfer& transfer, Direction direction, hid_t dxpl,
-                         const shadow::ReferenceResolver& references) {
-  H5ZARR_ASSIGN_OR_RETURN(
-      Conversion conversion,
-      Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl, references));
-  H5ZARR_ASSIGN_OR_RETURN(SelectionPair pair, SelectionsOf(transfer));
+Result<Prepared> Prepare(DatasetTransfer& transfer, Direction direction, hid_t dxpl) {
+  H5ZARR_ASSIGN_OR_RETURN(Conversion conversion,
+                          Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl,
+                                           ReferencesOf(transfer)));
+  SelectionPair pair;
+  uint64_t elems = 0;
+  if (transfer.grid != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(elems, ElemsOfGrid(transfer));
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(pair, SelectionsOf(transfer));
+    elems = pair.elems();
+  }
   H5ZARR_ASSIGN_OR_RETURN(const ArrayLayout layout, LayoutOf(transfer));
-  if (pair.elems() > 0) {
+  if (elems > 0) {
     const bool read = direction == Direction::kRead;
     if (read ? transfer.read_buffer == nullptr : transfer.write_buffer == nullptr) {
       return InvalidArgumentError(read ? "no output buffer" : "no input buffer");
     }
     H5ZARR_RETURN_IF_ERROR(CheckArray(*transfer.array, layout));
-    H5ZARR_RETURN_IF_ERROR(CheckMemoryBytes(pair.mem, conversion.mem_bytes()));
+    if (transfer.grid == nullptr) {
+      H5ZARR_RETURN_IF_ERROR(CheckMemoryBytes(pair.mem, conversion.mem_bytes()));
+    }
   }
-  return Prepared{&transfer, std::move(conversion), std::move(pair), layout};
+  return Prepared{&transfer, std::move(conversion), std::move(pair), layout, elems};
+}
+
+// The transfer as a grid, where it is one. REQUIRES: it has elements.
+std::optional<GridTransfer> GridOf(const Prepared& prepared) {
+  const GridTransfer* given = prepared.transfer->grid;
+  return given != nullptr ? std::optional(*given) : MatchGrid(prepared.pair);
 }
 
 // Makes the selection of a transfer without conversion, unless it has too many runs.
 Status Select(Prepared& prepared) {
   const uint64_t mem_bytes = prepared.conversion.mem_bytes();
-  if (const auto grid = MatchGrid(prepared.pair)) {
+  if (const auto grid = GridOf(prepared)) {
     prepared.selection = MakeSelection(*grid, prepared.layout, mem_bytes);
     prepared.mem_start_elems = grid->mem_start_elems;
     prepared.in_batch = true;
@@ -160,8 +201,11 @@ Result<SlabSource> OpenSlabs(const Prepared& prepared, Direction direction) {
     if (bytes && *bytes <= kMaxWriteBoxBytes) chunk_shape = array.chunk_shape();
   }
   const uint64_t budget_bytes = array.is_vlen() ? kVlenSlabBytes : kSlabBytes;
-  return SlabSource::Open(prepared.pair, prepared.layout, chunk_shape,
-                          budget_bytes / prepared.conversion.work_bytes());
+  const uint64_t budget_elems = budget_bytes / prepared.conversion.work_bytes();
+  if (auto grid = GridOf(prepared)) {
+    return SlabSource::OfGrid(std::move(*grid), prepared.layout, chunk_shape, budget_elems);
+  }
+  return SlabSource::OfRuns(prepared.pair, prepared.layout, budget_elems);
 }
 
 Result<Buffer> AllocateElems(uint64_t elems, uint64_t elem_bytes) {
@@ -221,13 +265,13 @@ Status WriteConverted(Prepared& prepared) {
 
 // Everything that can be refused is, before the first element moves.
 Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, Direction direction,
-                                         hid_t dxpl, const shadow::ReferenceResolver& references) {
+                                         hid_t dxpl) {
   H5ZARR_RETURN_IF_ERROR(CheckTransferList(dxpl));
   std::vector<Prepared> all;
   all.reserve(transfers.size());
   for (DatasetTransfer& transfer : transfers) {
-    H5ZARR_ASSIGN_OR_RETURN(Prepared prepared, Prepare(transfer, direction, dxpl, references));
-    if (prepared.pair.elems() == 0) continue;
+    H5ZARR_ASSIGN_OR_RETURN(Prepared prepared, Prepare(transfer, direction, dxpl));
+    if (prepared.elems == 0) continue;
     all.push_back(std::move(prepared));
     if (all.back().conversion.is_noop()) H5ZARR_RETURN_IF_ERROR(Select(all.back()));
   }
@@ -236,10 +280,9 @@ Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, D
 
 }  // namespace
 
-Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
-                    const shadow::ReferenceResolver& references) {
+Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
   H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
-                          PrepareAll(transfers, Direction::kRead, dxpl, references));
+                          PrepareAll(transfers, Direction::kRead, dxpl));
   std::vector<zarr::ReadRequest> batch;
   batch.reserve(all.size());
   for (Prepared& prepared : all) {
@@ -259,10 +302,9 @@ Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
   return OkStatus();
 }
 
-Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
-                     const shadow::ReferenceResolver& references) {
+Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
   H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
-                          PrepareAll(transfers, Direction::kWrite, dxpl, references));
+                          PrepareAll(transfers, Direction::kWrite, dxpl));
   std::vector<zarr::WriteRequest> batch;
   batch.reserve(all.size());
   for (Prepared& prepared : all) {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "shadow/attribute_map.h"
 #include "shadow/type_map.h"
+#include "transfer/selection.h"
 #include "zarr/array.h"
 
 namespace h5zarr::transfer {
@@ -28,16 +29,16 @@ struct DatasetTransfer {
   hid_t file_space = H5S_ALL;         // H5S_ALL or an identifier
   void* read_buffer = nullptr;
   const void* write_buffer = nullptr;
+  const GridTransfer* grid = nullptr;  // what to transfer, known already: instead of the two spaces
+  // Serves datasets of object references; may be null for others.
+  const shadow::ReferenceResolver* references = nullptr;
 };
 
 // Reads (writes) all datasets as one batch. Errors are those HDF5 gives: selections of different sizes,
-// selections outside the extent, no conversion between the types. `references` serves datasets of
-// object references. Vlen elements read are allocated as `dxpl` says (H5Pset_vlen_mem_manager, else
-// malloc).
-Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
-                    const shadow::ReferenceResolver& references);
-Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl,
-                     const shadow::ReferenceResolver& references);
+// selections outside the extent, no conversion between the types. Vlen elements read are allocated
+// as `dxpl` says (H5Pset_vlen_mem_manager, else malloc). The arrays must use the same executor.
+Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl);
+Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl);
 
 }  // namespace h5zarr::transfer
 

@@ -150,22 +150,25 @@ SlabSource::~SlabSource() = default;
 
 uint64_t SlabSource::max_elems() const { return state_->max_elems; }
 
-Result<SlabSource> SlabSource::Open(const SelectionPair& pair, const ArrayLayout& layout,
-                                    std::span<const uint64_t> chunk_shape, uint64_t budget_elems) {
+SlabSource SlabSource::OfGrid(GridTransfer grid, const ArrayLayout& layout,
+                              std::span<const uint64_t> chunk_shape, uint64_t budget_elems) {
   auto state = std::make_unique<State>();
   state->layout = layout;
-  state->grid = MatchGrid(pair);
-  budget_elems = std::max<uint64_t>(budget_elems, 1);
-  if (!state->grid) {
-    H5ZARR_ASSIGN_OR_RETURN(state->stream, RunStream::Open(pair, layout.extent));
-    state->max_elems = std::min(budget_elems, pair.elems());
-    return SlabSource(std::move(state));
-  }
-  state->chunk_shape = chunk_shape.first(state->grid->dims.size());
-  state->steps = BoxSteps(state->grid->dims, state->chunk_shape, budget_elems);
+  state->chunk_shape = chunk_shape.first(grid.dims.size());
+  state->steps = BoxSteps(grid.dims, state->chunk_shape, std::max<uint64_t>(budget_elems, 1));
   state->first.resize(state->steps.size(), 0);
   state->max_elems = 1;
   for (const uint64_t step : state->steps) state->max_elems *= step;
+  state->grid = std::move(grid);
+  return SlabSource(std::move(state));
+}
+
+Result<SlabSource> SlabSource::OfRuns(const SelectionPair& pair, const ArrayLayout& layout,
+                                      uint64_t budget_elems) {
+  auto state = std::make_unique<State>();
+  state->layout = layout;
+  H5ZARR_ASSIGN_OR_RETURN(state->stream, RunStream::Open(pair, layout.extent));
+  state->max_elems = std::min(std::max<uint64_t>(budget_elems, 1), pair.elems());
   return SlabSource(std::move(state));
 }
 

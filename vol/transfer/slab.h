@@ -52,10 +52,13 @@ struct Slab {
 // encoded twice, runs in their order.
 class SlabSource {
  public:
-  // Boxes are about `budget_elems` large; one that holds a single chunk may exceed it. Runs are cut
-  // within it. `chunk_shape` is that of the array. `pair` and all spans must outlive the source.
-  static Result<SlabSource> Open(const SelectionPair& pair, const ArrayLayout& layout,
-                                 std::span<const uint64_t> chunk_shape, uint64_t budget_elems);
+  // Boxes are about `budget_elems` large; one that holds a single chunk may exceed it. `chunk_shape` is
+  // that of the array. All spans must outlive the source.
+  static SlabSource OfGrid(GridTransfer grid, const ArrayLayout& layout,
+                           std::span<const uint64_t> chunk_shape, uint64_t budget_elems);
+  // For what is no grid. Runs are cut within the budget. `pair` must outlive the source.
+  static Result<SlabSource> OfRuns(const SelectionPair& pair, const ArrayLayout& layout,
+                                   uint64_t budget_elems);
   SlabSource(SlabSource&&) noexcept;
   SlabSource& operator=(SlabSource&&) noexcept;
   ~SlabSource();

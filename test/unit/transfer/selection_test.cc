@@ -261,10 +261,10 @@ TEST_CASE("several datasets are read and written in one call", "[selection]") {
     return all;
   };
   auto all = transfers(numbers.data(), nullptr);
-  REQUIRE(WriteDatasets(all, H5P_DEFAULT, {}).ok());
+  REQUIRE(WriteDatasets(all, H5P_DEFAULT).ok());
   std::vector<int32_t> read(9);
   all = transfers(nullptr, read.data());
-  REQUIRE(ReadDatasets(all, H5P_DEFAULT, {}).ok());
+  REQUIRE(ReadDatasets(all, H5P_DEFAULT).ok());
   CHECK(read == std::vector<int32_t>{10, 11, 12, 13, 14, 15, 10, 11, 12});
 }
 

@@ -109,19 +109,20 @@ DatasetTransfer Twin::Transfer(hid_t mem_type, Space space) {
   transfer.mem_type = mem_type;
   transfer.mem_space = space.mem;
   transfer.file_space = space.file;
+  transfer.references = &references;
   return transfer;
 }
 
 Status Twin::Read(hid_t mem_type, Space space, void* buffer, hid_t dxpl) {
   DatasetTransfer transfer = Transfer(mem_type, space);
   transfer.read_buffer = buffer;
-  return ReadDatasets(std::span(&transfer, 1), dxpl, references);
+  return ReadDatasets(std::span(&transfer, 1), dxpl);
 }
 
 Status Twin::Write(hid_t mem_type, Space space, const void* buffer, hid_t dxpl) {
   DatasetTransfer transfer = Transfer(mem_type, space);
   transfer.write_buffer = buffer;
-  return WriteDatasets(std::span(&transfer, 1), dxpl, references);
+  return WriteDatasets(std::span(&transfer, 1), dxpl);
 }
 
 }  // namespace h5zarr::transfer

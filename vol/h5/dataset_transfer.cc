@@ -1,0 +1,173 @@
+#include "h5/dataset_transfer.h"
+
+#include <cstdlib>
+#include <map>
+
+#include "base/buffer.h"
+#include "base/checked.h"
+#include "h5/connector.h"
+#include "h5/virtual_dataset.h"
+#include "transfer/dataset_io.h"
+
+namespace h5zarr {
+namespace {
+
+Status TransferNative(const DatasetPart& part, bool write, hid_t dxpl, void** request) {
+  void* under = part.object->native.under;
+  hid_t mem_type = part.mem_type, mem_space = part.mem_space, file_space = part.file_space;
+  void* read_buffer = part.read_buffer;
+  const void* write_buffer = part.write_buffer;
+  const hid_t native = host::NativeConnector();
+  return NativeStatus(write ? H5VLdataset_write(1, &under, native, &mem_type, &mem_space,
+                                                &file_space, dxpl, &write_buffer, request)
+                            : H5VLdataset_read(1, &under, native, &mem_type, &mem_space,
+                                               &file_space, dxpl, &read_buffer, request));
+}
+
+Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
+                                             const shadow::ReferenceResolver* references) {
+  const shadow::DatasetState& dataset = part.object->node->dataset;
+  if (dataset.array == nullptr) {
+    H5ZARR_RETURN_IF_ERROR(part.object->store->OpenArray(part.object->node, 0).status());
+  }
+  transfer::DatasetTransfer transfer;
+  transfer.array = dataset.array.get();
+  transfer.element = &dataset.element;
+  const std::span<const uint64_t> shape = dataset.array->shape();
+  transfer.extent = shape.first(shape.size() - dataset.element.elem_dims.size());
+  transfer.mem_type = part.mem_type;
+  transfer.mem_space = part.mem_space;
+  transfer.file_space = part.file_space;
+  transfer.read_buffer = part.read_buffer;
+  transfer.write_buffer = part.write_buffer;
+  transfer.grid = part.grid;
+  transfer.references = references;
+  return transfer;
+}
+
+// Arrays of stores, those that use the same threads as one batch.
+Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl) {
+  std::map<shadow::StoreFile*, shadow::ReferenceResolver> references;
+  std::map<int, std::vector<transfer::DatasetTransfer>> batches;
+  for (const DatasetPart& part : parts) {
+    shadow::DatasetState& dataset = part.object->node->dataset;
+    if (dataset.null_space) continue;
+    shadow::StoreFile* store = part.object->store.get();
+    const auto [resolver, is_new] = references.try_emplace(store);
+    if (is_new) resolver->second = store->References();
+    H5ZARR_ASSIGN_OR_RETURN(const transfer::DatasetTransfer transfer,
+                            TransferOf(part, &resolver->second));
+    batches[store->config().threads].push_back(transfer);
+    if (write) dataset.chunk_list.reset();
+  }
+  for (auto& [threads, batch] : batches) {
+    H5ZARR_RETURN_IF_ERROR(write ? transfer::WriteDatasets(batch, dxpl)
+                                 : transfer::ReadDatasets(batch, dxpl));
+  }
+  return OkStatus();
+}
+
+Result<Handle> GetId(Object* dataset, H5VL_dataset_get_t what) {
+  H5VL_dataset_get_args_t args;
+  args.op_type = what;
+  if (H5VLdataset_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
+                      nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  switch (what) {
+    case H5VL_DATASET_GET_SPACE: return Handle(args.args.get_space.space_id);
+    case H5VL_DATASET_GET_TYPE: return Handle(args.args.get_type.type_id);
+    case H5VL_DATASET_GET_DCPL: return Handle(args.args.get_dcpl.dcpl_id);
+    case H5VL_DATASET_GET_DAPL: return Handle(args.args.get_dapl.dapl_id);
+    case H5VL_DATASET_GET_SPACE_STATUS:
+    case H5VL_DATASET_GET_STORAGE_SIZE: break;
+  }
+  return InternalError("not an identifier of a dataset");
+}
+
+void* CountingAllocate(size_t bytes, void* total) {
+  *static_cast<hsize_t*>(total) += bytes;
+  return std::malloc(bytes);
+}
+
+void Free(void* memory, void*) { std::free(memory); }
+
+}  // namespace
+
+Result<hsize_t> VlenBytes(Object* dataset, hid_t type, hid_t space) {
+  const hssize_t elems = H5Sget_select_npoints(space);
+  if (elems < 0) return host::AlreadyReported();
+  hsize_t total = 0;
+  const Handle dxpl(H5Pcopy(H5P_LST_DATASET_XFER_ID_g));
+  if (!dxpl.valid() || H5Pset_vlen_mem_manager(dxpl.get(), CountingAllocate, &total, Free,
+                                               nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  const std::optional<uint64_t> bytes =
+      CheckedMul(static_cast<uint64_t>(elems), H5Tget_size(type));
+  if (!bytes) return OutOfRangeError("too many elements");
+  H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(*bytes));
+  const auto count = static_cast<hsize_t>(elems);
+  const Handle mem_space(H5Screate_simple(1, &count, nullptr));
+  DatasetPart part{dataset, type, mem_space.get(), space, buffer.data(), nullptr};
+  H5ZARR_RETURN_IF_ERROR(TransferParts({&part, 1}, false, dxpl.get()));
+  H5Treclaim(type, mem_space.get(), dxpl.get(), buffer.data());
+  return total;
+}
+
+bool HasArray(const Object* object) {
+  return object->store != nullptr && object->node != nullptr && object->node->node.is_array();
+}
+
+Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request) {
+  std::vector<DatasetPart> arrays;
+  for (const DatasetPart& part : parts) {
+    if (write) H5ZARR_RETURN_IF_ERROR(RequireWritable(part.object));
+    if (HasArray(part.object)) {
+      arrays.push_back(part);
+      continue;
+    }
+    H5ZARR_ASSIGN_OR_RETURN(VirtualDataset* const mapped, VirtualDataset::Of(part.object, &part));
+    H5ZARR_RETURN_IF_ERROR(mapped != nullptr ? mapped->Transfer(part, write, dxpl)
+                                             : TransferNative(part, write, dxpl, request));
+  }
+  return arrays.empty() ? OkStatus() : TransferArrays(arrays, write, dxpl);
+}
+
+herr_t CloseDataset(Object* dataset, hid_t dxpl, void** request) {
+  Status sources;
+  if (dataset->virtual_data != nullptr) {
+    // Their stores may be saved now, which can fail; the dataset itself closes all the same.
+    sources = host::CatchAll([&] { return dataset->virtual_data->CloseSources(); });
+    dataset->virtual_data.reset();
+  }
+  const herr_t closed = CloseObject("dataset_close", dataset, H5VLdataset_close, dxpl, request);
+  if (sources.ok()) return closed;
+  host::PushStatus(sources, "dataset_close");
+  return -1;
+}
+
+Result<Handle> SpaceOfDataset(Object* dataset) {
+  if (!HasArray(dataset)) {
+    H5ZARR_ASSIGN_OR_RETURN(VirtualDataset* const mapped, VirtualDataset::Of(dataset));
+    if (mapped != nullptr) return mapped->Space();
+  }
+  return GetId(dataset, H5VL_DATASET_GET_SPACE);
+}
+
+Result<std::vector<uint64_t>> ExtentOfDataset(Object* dataset) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, SpaceOfDataset(dataset));
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  std::vector<uint64_t> extent(rank > 0 ? static_cast<std::size_t>(rank) : 0);
+  if (rank < 0 ||
+      (rank > 0 && H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) < 0)) {
+    return host::AlreadyReported();
+  }
+  return extent;
+}
+
+Result<Handle> TypeOfDataset(Object* dataset) { return GetId(dataset, H5VL_DATASET_GET_TYPE); }
+Result<Handle> NativeDcpl(Object* dataset) { return GetId(dataset, H5VL_DATASET_GET_DCPL); }
+Result<Handle> NativeDapl(Object* dataset) { return GetId(dataset, H5VL_DATASET_GET_DAPL); }
+
+}  // namespace h5zarr

@@ -1,0 +1,86 @@
+#include "h5/target_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "host/error_stack.h"
+
+namespace h5zarr {
+namespace {
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string Absolute(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string absolute(resolved);
+  std::free(resolved);
+  return absolute;
+}
+
+}  // namespace
+
+bool MayExist(const std::string& path) {
+  struct stat status;
+  return path.find("://") != std::string::npos || stat(path.c_str(), &status) == 0 ||
+         (errno != ENOENT && errno != ENOTDIR);
+}
+
+std::vector<std::string> TargetCandidates(const std::string& target, const std::string& parent,
+                                          const char* prefix_variable, const std::string& prefix) {
+  std::vector<std::string> candidates;
+  std::string relative = target;
+  if (target.find("://") != std::string::npos) return {target};
+  if (!target.empty() && target[0] == '/') {
+    candidates.push_back(target);
+    relative = target.substr(target.rfind('/') + 1);
+  }
+  const std::string folder = FolderOf(Absolute(parent));
+  if (const char* variable = std::getenv(prefix_variable)) {
+    std::string list(variable);
+    while (!list.empty()) {
+      const std::size_t colon = list.find(':');
+      const std::string one = list.substr(0, colon);
+      if (!one.empty()) candidates.push_back(one + "/" + relative);
+      list = colon == std::string::npos ? "" : list.substr(colon + 1);
+    }
+  }
+  if (!prefix.empty()) {
+    std::string expanded = prefix;
+    const std::size_t origin = expanded.find("${ORIGIN}");
+    if (origin != std::string::npos) expanded.replace(origin, 9, folder);
+    candidates.push_back(expanded + "/" + relative);
+  }
+  candidates.push_back(folder + "/" + relative);
+  candidates.push_back(relative);
+  return candidates;
+}
+
+Result<TargetFile> OpenTarget(const std::vector<std::string>& candidates, unsigned flags,
+                              hid_t fapl) {
+  TargetFile target;
+  bool failed = false;
+  for (const H5F_close_degree_t degree : {H5F_CLOSE_WEAK, H5F_CLOSE_STRONG, H5F_CLOSE_DEFAULT}) {
+    if (H5Pset_fclose_degree(fapl, degree) < 0) return host::AlreadyReported();
+    host::QuietErrors quiet;
+    for (const std::string& candidate : candidates) {
+      if (!MayExist(candidate)) continue;
+      target.id = Handle(H5Fopen(candidate.c_str(), flags, fapl));
+      if (target.id.valid()) {
+        target.closes_all = degree != H5F_CLOSE_WEAK;
+        return target;
+      }
+      failed = true;
+    }
+  }
+  if (failed) return host::AlreadyReported();
+  return target;
+}
+
+}  // namespace h5zarr

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "zarr/codec_specs.h"
 #include "zarr/json.h"
@@ -22,8 +23,8 @@ using zarr::DeflateSpec;
 using zarr::Json;
 using zarr::LevelOf;
 using zarr::ParseBlosc;
-using zarr::ShuffleSpec;
 using zarr::StringMember;
+using zarr::WithShuffle;
 using zarr::ZstdSpec;
 
 constexpr unsigned kVersionMask = 0xff;
@@ -40,7 +41,6 @@ std::string Bad(std::size_t word, unsigned value, std::string_view expected) {
 Result<CodecSpec> CodecFromWord(std::size_t index, unsigned word, const DType& dtype) {
   const int64_t parameter = static_cast<int32_t>(word) >> 8;  // keeps the sign
   switch (word & 0xff) {
-    case H5ZARR_SHARD_SHUFFLE: return ShuffleSpec(dtype, 3);
     case H5ZARR_SHARD_CRC32C: return ChecksumSpec(3);
     case H5ZARR_SHARD_ZSTD: return ZstdSpec(parameter, 3);
     case H5ZARR_SHARD_GZIP:
@@ -150,9 +150,13 @@ Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType&
     }
     sharding.inner_shape.push_back(inner);
   }
+  // A shuffle joins the compressor behind it, as blosc: few readers have one of its own.
+  bool shuffled = false;
   for (std::size_t i = codecs_at; i < user.size(); ++i) {
-    if ((user[i] & 0xff) == H5ZARR_SHARD_NONE) continue;
+    if (user[i] == H5ZARR_SHARD_SHUFFLE) shuffled = true;
+    if (user[i] == H5ZARR_SHARD_SHUFFLE || (user[i] & 0xff) == H5ZARR_SHARD_NONE) continue;
     H5ZARR_ASSIGN_OR_RETURN(CodecSpec codec, CodecFromWord(i, user[i], dtype));
+    if (std::exchange(shuffled, false)) codec = WithShuffle(std::move(codec), dtype);
     sharding.inner_codecs.push_back(std::move(codec));
   }
   return sharding;

@@ -1,4 +1,6 @@
 """Attributes through h5py: every kind comes back as it was, and is plain JSON to others."""
+import json
+
 import h5py
 import numpy as np
 import pytest
@@ -139,6 +141,31 @@ def test_members_of_others_survive_a_change(store):
     with h5py.File(store, "r+") as f:
         f.attrs["n"] = 2
     assert zarr.open_group(store, mode="r").attrs.asdict()["deep"] == {"list": [1, {"x": None}]}
+
+
+ODD = ('{"big": 123456789012345678901234567890, "huge": 1e400, "one": 1.0, "int": 1, "zero": -0.0, "nan": NaN, '
+       '"inf": [-Infinity, Infinity], "deep": {"z": [18446744073709551616], "a": NaN}, "half": "\\ud800"}')
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_values_of_others_stay_as_they_were_spelled(tmp_path, zarr_format):
+    store = tmp_path / "store.zarr"
+    store.mkdir()
+    document = store / ("zarr.json" if zarr_format == 3 else ".zattrs")
+    if zarr_format == 3:
+        document.write_text('{"zarr_format": 3, "node_type": "group", "attributes": %s}' % ODD)
+    else:
+        (store / ".zgroup").write_text('{"zarr_format": 2}')
+        document.write_text(ODD)
+    with h5py.File(store, "r+") as f:
+        assert f.attrs["big"] == 123456789012345678901234567890.0 and f.attrs["huge"] == np.inf
+        assert np.isnan(f.attrs["nan"])
+        f.attrs["new"] = 5
+    spelled = json.loads(document.read_text(), parse_int=str, parse_float=str, parse_constant=repr)
+    spelled = spelled["attributes"] if zarr_format == 3 else spelled
+    assert spelled.pop("new") == "5"
+    spelled.pop("_hdf5", None)
+    assert list(spelled.items()) == list(json.loads(ODD, parse_int=str, parse_float=str, parse_constant=repr).items())
 
 
 def test_order_of_creation(store):

@@ -1,9 +1,12 @@
 """Raw chunks: what programs read, list and write past the filter pipeline is the pipeline they set."""
 import zlib
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+
+from support import READERS, assert_equal, run_python
 
 DATA = np.arange(60, dtype="i4").reshape(10, 6)
 OFFSETS = [(row, column) for row in (0, 4, 8) for column in (0, 4)]
@@ -25,6 +28,76 @@ def a(store, request):
     filters = FILTERS[request.node.callspec.params.get("filters", "none")] if hasattr(request.node, "callspec") else {}
     with h5py.File(store, "w") as f:
         yield f.create_dataset("a", data=DATA, chunks=(4, 4), maxshape=(None, 6), **filters)
+
+
+def outcome(call):
+    try:
+        return call()
+    except Exception as error:
+        return type(error).__name__
+
+
+def told_of_chunks(path, filters):
+    """What a program learns of a dataset's chunks, and what it can do with them."""
+    with h5py.File(path, "w") as f:
+        a = f.create_dataset("a", (20, 12), "i4", chunks=(5, 4), **filters)
+        a[:7, :6] = np.arange(42).reshape(7, 6)
+        told = [a.id.get_num_chunks(), a.id.get_space_status(), a.chunks,
+                [a.id.get_chunk_info(i).chunk_offset for i in range(a.id.get_num_chunks())],
+                a.id.get_chunk_info_by_coord((15, 8)).byte_offset]
+        if not filters:
+            told += [a.id.get_storage_size(), a.id.get_chunk_info(3).size]
+        iterated = []
+        a.id.chunk_iter(lambda chunk: iterated.append(chunk.chunk_offset) and None)
+        mask, raw = a.id.read_direct_chunk((5, 4))
+        told += [iterated, mask, raw if not filters else len(raw) > 0]
+        a[0, 0] = 77
+        a.id.write_direct_chunk((15, 8), raw)
+        told += [a[...].tolist(), a.id.get_num_chunks()]
+        told += [outcome(lambda: a.id.read_direct_chunk((10, 8))), outcome(lambda: a.id.read_direct_chunk((5, 3))),
+                 outcome(lambda: a.id.write_direct_chunk((25, 0), raw))]
+    with h5py.File(path, "r") as f:
+        return told + [f["a"][...].tolist(), f["a"].id.get_num_chunks()]
+
+
+@pytest.mark.parametrize("connector", ["zarr", "zarr shard=auto", "zarr shard=256", "zarr zarr_format=2"])
+@pytest.mark.parametrize("filters", [{}, {"compression": "gzip", "shuffle": True}, {"fletcher32": True}], ids=str)
+def test_chunk_queries_speak_of_the_programs_chunks_as_hdf5s_own(tmp_path, connector, filters):
+    code = f"from test_chunks import told_of_chunks\nimport sys\nprint(told_of_chunks(sys.argv[1], {filters!r}))"
+    folder = str(Path(__file__).parent)
+    native = run_python(code, tmp_path / "a.h5", connector=connector, PYTHONPATH=folder)
+    stored = run_python(code, tmp_path / "a.zarr", connector=connector, PYTHONPATH=folder)
+    assert stored == native
+
+
+@pytest.mark.parametrize("connector", ["zarr", "zarr shard=auto"])
+def test_a_plain_chunk_of_another_size_is_refused(store, connector):
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1], "w") as f:
+    a = f.create_dataset("a", (20,), "i4", chunks=(5,))
+    for raw in b"", b"x" * 19, b"x" * 21:
+        try:
+            a.id.write_direct_chunk((5,), raw)
+            raise AssertionError(raw)
+        except OSError as error:
+            assert "expected 20" in str(error)
+    assert not a[...].any() and a.id.get_num_chunks() == 0
+"""
+    assert run_python(code, store, connector=connector) == ""
+
+
+def test_a_shuffle_within_shards_is_stored_as_readers_know_it(store):
+    data = np.arange(64, dtype="i4").reshape(8, 8)
+    words = {"gzip": 2 | 4 << 8, "zstd": 3 | 3 << 8}
+    with h5py.File(store, "w") as f:
+        for name, word in words.items():
+            f.create_dataset(name, data=data, chunks=(8, 8), compression=480, compression_opts=(1, 2, 4, 4, 1, word))
+    for name, word in words.items():
+        for read in READERS.values():
+            assert_equal(read(store, name), data)
+        with h5py.File(store, "r") as f:
+            assert f[name]._filters["480"][:6] == (1, 2, 4, 4, 1, word)
 
 
 @every_filter

@@ -1,5 +1,6 @@
 """When something fails: the call that lost data says so, a retry works, and native files behave as without us."""
 import os
+import shutil
 import subprocess
 import sys
 
@@ -102,6 +103,84 @@ for mode in ("r+", "a", "w"):
 assert h5py.File(store, "r")["a"][1] == 1
 """
     assert run_python(code, store) == ""
+
+
+@pytest.fixture
+def made(store):
+    with h5py.File(store, "w") as f:
+        f.create_dataset("a", data=np.arange(20).reshape(4, 5) + 1, chunks=(2, 5))
+        f["g/b"] = 1
+    return store
+
+
+REMOVED = {"the store": "", "the array": "a", "the array's document": "a/zarr.json"}
+
+
+def remove(path):
+    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+
+@pytest.mark.parametrize("what", REMOVED)
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_what_is_removed_while_it_is_open_does_not_read_as_fill(made, what, mode):
+    with h5py.File(made, mode) as f:
+        a = f["a"]
+        remove(os.path.join(made, REMOVED[what]))
+        if what == "the array's document":
+            os.remove(os.path.join(made, "a/c/0/0"))
+        with pytest.raises(FileNotFoundError, match="has been removed"):
+            a[...]
+
+
+@pytest.mark.parametrize("what", REMOVED)
+def test_what_is_removed_while_it_is_open_is_not_written_again_by_halves(made, what):
+    f = h5py.File(made, "r+")
+    a = f["a"]
+    a[0, 0] = 5
+    a.attrs["x"] = 1
+    remove(os.path.join(made, REMOVED[what]))
+    with pytest.raises(RuntimeError, match="has been removed"):
+        f.flush()
+    with pytest.raises(FileNotFoundError, match="has been removed"):
+        a[...] = 3
+    f.close()  # as with an unlinked HDF5 file
+    assert not os.path.exists(os.path.join(made, "a/zarr.json"))
+
+
+def test_a_removed_store_is_not_an_empty_one(made):
+    with h5py.File(made, "r") as f:
+        shutil.rmtree(made)
+        with pytest.raises(RuntimeError, match="has been removed"):
+            list(f)
+
+
+@pytest.mark.parametrize("key", ["a/c", "a/c/0", "a/c/0/0"])
+def test_what_stands_in_the_place_of_a_chunk_is_an_error(made, key):
+    path = os.path.join(made, key)
+    folder = key == "a/c/0/0"
+    remove(path)
+    os.mkdir(path) if folder else open(path, "w").close()
+    with h5py.File(made, "r+") as f:
+        for read in (lambda: f["a"][...], lambda: f["a"][0, 0]):
+            with pytest.raises(IsADirectoryError if folder else NotADirectoryError):
+                read()
+        if not folder:
+            with pytest.raises((OSError, RuntimeError)):
+                f["a"].id.get_num_chunks()
+        assert f["g/b"][()] == 1
+
+
+@pytest.mark.parametrize("create", [lambda f: f.create_group("x"), lambda f: f.create_dataset("x", data=[1, 2]),
+                                    lambda f: f.__setitem__("x", [1, 2])])
+def test_a_node_is_refused_where_a_file_is_in_its_way(made, create):
+    with open(os.path.join(made, "x"), "w") as file:
+        file.write("notes")
+    with h5py.File(made, "r+") as f:
+        with pytest.raises((OSError, ValueError, RuntimeError), match="not overwritten"):
+            create(f)
+        f.flush()
+    with open(os.path.join(made, "x")) as file:
+        assert file.read() == "notes"
 
 
 def outcomes(folder, **env):

@@ -89,6 +89,49 @@ def test_objects_outlive_their_file(store):
         assert f["a"][5] == 99 and f["g"].attrs["x"] == 1 and f["g/late"][()] == 4
 
 
+def reopened(path):
+    """A file closed while a dataset keeps it open, and opened anew: what is whose."""
+    with h5py.File(path, "w") as f:
+        f["a"] = np.arange(5)
+    f = h5py.File(path, "r+")
+    a = f["a"]
+    f.id.close()
+    g, h = h5py.File(path, "r+"), h5py.File(path, "r+")
+    found = [bool(a), h5py.h5f.get_obj_count(g.id, h5py.h5f.OBJ_ALL), h5py.h5f.get_obj_count(g.id, h5py.h5f.OBJ_FILE),
+             h5py.h5f.get_obj_count(g.id, h5py.h5f.OBJ_ALL | h5py.h5f.OBJ_LOCAL),
+             sorted(type(x).__name__ for x in h5py.h5f.get_obj_ids(g.id, h5py.h5f.OBJ_ALL)), a.file == g, a in (g["a"],)]
+    a[0] = 9
+    found += [int(g["a"][0]), g.id.id == h.id.id]
+    g["b"] = 3
+    g.close()
+    found += [bool(a), bool(h), a[...].tolist(), sorted(h)]
+    h.id.close()
+    a[1] = 77
+    found += [bool(a), a[...].tolist()]
+    del a
+    with h5py.File(path, "w" if not h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE) else "r") as f:
+        return found + [list(f)]
+
+
+def test_a_file_reopened_while_objects_keep_it_open_is_a_file_of_its_own(store, tmp_path):
+    code = "from test_lifetime import reopened\nimport sys\nprint(reopened(sys.argv[1]))"
+    folder = os.path.dirname(__file__)
+    native = run_python(code, tmp_path / "a.h5", PYTHONPATH=folder)
+    assert run_python(code, store, PYTHONPATH=folder) == native
+
+
+def test_questions_of_one_file_are_answered_for_the_store_or_refused(made):
+    with h5py.File(made, "r+") as f:
+        f.flush()
+        size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(made) for name in names)
+        assert f.id.get_filesize() == size
+        assert h5py.h5f.get_freespace(f.id) == 0 if hasattr(h5py.h5f, "get_freespace") else f.id.get_freespace() == 0
+        for refused in (f.id.get_vfd_handle, f.id.get_file_image, f.id.start_swmr_write):
+            with pytest.raises((RuntimeError, NotImplementedError), match="a Zarr store"):
+                refused()
+        f["a"].refresh(), f["a"].flush(), f.id.get_mdc_config(), f.id.get_mdc_hit_rate(), f.id.get_mdc_size()
+
+
 def test_only_an_attribute_or_a_type_is_left_open(store):
     f = h5py.File(store, "w")
     f["t"] = np.dtype("i4")

@@ -144,7 +144,9 @@ Status SaveBeforeClose(const Object* object) {
   if (store == nullptr || !object->counted) return OkStatus();
   const bool last = store->open_objects() == 1;
   if (!last && object->native.type != H5I_FILE) return OkStatus();
-  return host::CatchAll([&] { return last ? store->SaveForClose() : store->Save(); });
+  return host::CatchAll([&] {
+    return last ? store->SaveForClose() : store->Save(shadow::StoreFile::Purpose::kClose);
+  });
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Result<std::vector<uint64_t>> CoordsAt(const Object* object, const Array& array,
                                        const hsize_t* offset) {
   std::vector<uint64_t> coords(array.shape().size(), 0);
   for (std::size_t i = 0; i < RankOf(object, array); ++i) {
-    const uint64_t extent = array.chunk_shape()[i];
+    const uint64_t extent = array.unit_shape()[i];
     if (offset[i] >= std::max<uint64_t>(array.shape()[i], 1)) {
       return OutOfRangeError("chunk offset " + std::to_string(offset[i]) + " of dimension " +
                              std::to_string(i) + " is beyond the extent " +
@@ -68,7 +68,7 @@ Result<std::vector<uint64_t>> CoordsAt(const Object* object, const Array& array,
 
 void OffsetOf(const Object* object, const Array& array, const ChunkInfo& chunk, hsize_t* offset) {
   for (std::size_t i = 0; i < RankOf(object, array); ++i) {
-    offset[i] = chunk.coords[i] * array.chunk_shape()[i];
+    offset[i] = chunk.coords[i] * array.unit_shape()[i];
   }
 }
 
@@ -79,8 +79,8 @@ Result<bool> Intersects(const Object* object, const Array& array, hid_t space,
   const std::size_t rank = RankOf(object, array);
   std::vector<hsize_t> first(rank), last(rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    first[i] = chunk.coords[i] * array.chunk_shape()[i];
-    last[i] = std::min<uint64_t>(first[i] + array.chunk_shape()[i], array.shape()[i]) - 1;
+    first[i] = chunk.coords[i] * array.unit_shape()[i];
+    last[i] = std::min<uint64_t>(first[i] + array.unit_shape()[i], array.shape()[i]) - 1;
   }
   const htri_t answer = H5Sselect_intersect_block(space, first.data(), last.data());
   if (answer < 0) return host::AlreadyReported();
@@ -139,9 +139,16 @@ Status InfoByOffset(Object* object, H5VL_native_dataset_get_chunk_info_by_coord_
   return OkStatus();
 }
 
+// HDF5 has no chunk to give, either; nothing is missing that a program could look for.
+Status NotStored(const hsize_t* offset) {
+  return OutOfRangeError("no chunk is stored at offset " + std::to_string(offset[0]));
+}
+
 Status ChunkStorageBytes(Object* object, H5VL_native_dataset_get_chunk_storage_size_t* args) {
-  H5VL_native_dataset_get_chunk_info_by_coord_t info = {args->offset, nullptr, nullptr, args->size};
-  return InfoByOffset(object, &info);
+  haddr_t address = HADDR_UNDEF;
+  H5VL_native_dataset_get_chunk_info_by_coord_t info = {args->offset, nullptr, &address, args->size};
+  H5ZARR_RETURN_IF_ERROR(InfoByOffset(object, &info));
+  return address == HADDR_UNDEF ? NotStored(args->offset) : OkStatus();
 }
 
 Result<herr_t> IterateChunks(Object* object, H5D_chunk_iter_op_t op, void* op_data) {
@@ -180,7 +187,7 @@ Status ReadChunk(Object* object, H5VL_native_dataset_chunk_read_t* args) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> coords,
                           CoordsAt(object, *array, args->offset));
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, array->ReadStoredChunk(coords));
-  if (!stored) return NotFoundError("the chunk is not stored");
+  if (!stored) return NotStored(args->offset);
   H5ZARR_ASSIGN_OR_RETURN(const Buffer reported, ToReported(object, *array, std::move(*stored)));
   args->filters = 0;
   if (host::HostVersion().major >= 2) {
@@ -276,7 +283,7 @@ Result<H5D_space_status_t> SpaceStatus(Object* object) {
   if (dataset.layout != H5D_CHUNKED) return H5D_SPACE_STATUS_ALLOCATED;
   uint64_t grid = 1;
   for (std::size_t i = 0; i < array->shape().size(); ++i) {
-    grid = CheckedMul(grid, CeilDiv(array->shape()[i], array->chunk_shape()[i])).value_or(UINT64_MAX);
+    grid = CheckedMul(grid, CeilDiv(array->shape()[i], array->unit_shape()[i])).value_or(UINT64_MAX);
   }
   return chunks->size() >= grid ? H5D_SPACE_STATUS_ALLOCATED : H5D_SPACE_STATUS_PART_ALLOCATED;
 }

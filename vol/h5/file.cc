@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "h5/connector.h"
 #include "host/host_api.h"
@@ -259,9 +260,9 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
   });
 }
 
-// The file of an object that outlived it. Asking for it makes HDF5 count an identifier for the file,
-// which is exactly what it is about to get.
-Result<void*> Resurrect(host::NativeObject object) {
+// The native file of an object that outlived its own: HDF5 now takes it for one that has an
+// identifier, and would never close it without. LetGoOfFile makes it one that has none again.
+Result<void*> FileOf(host::NativeObject object) {
   void* under = nullptr;
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
   H5VL_object_get_args_t args;
@@ -269,9 +270,15 @@ Result<void*> Resurrect(host::NativeObject object) {
   args.args.get_file.file = &under;
   H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(object.under, &loc, host::NativeConnector(),
                                                      &args, host::DefaultDxpl(), nullptr)));
-  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
-  AsObject(wrapper)->resurrected = true;
-  return wrapper;
+  return under;
+}
+
+// Gives the native file `under` an identifier and closes that. Only within a callback on an object:
+// HDF5 wraps what it gives an identifier to.
+Status LetGoOfFile(void* under) {
+  const hid_t file = H5VLwrap_register(under, H5I_FILE);
+  if (file < 0 || H5Fclose(file) < 0) return host::AlreadyReported();
+  return OkStatus();
 }
 
 // Another handle on a store that is open in this process already.
@@ -281,15 +288,20 @@ Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName&
     return Status(StatusCode::kPermissionDenied,
                   "unable to open '" + name.given + "' for writing: it is open read-only", EAGAIN);
   }
-  const host::NativeObject file = store->FileLocation();
-  if (file.under == nullptr) return Resurrect(store->Location());
+  void* file = store->FileLocation().under;
+  const bool outlived = file == nullptr;
+  if (outlived) {
+    H5ZARR_ASSIGN_OR_RETURN(file, FileOf(store->Location()));
+  }
   void* under = nullptr;
   H5VL_file_specific_args_t args;
   args.op_type = H5VL_FILE_REOPEN;
   args.args.reopen.file = &under;
   H5ZARR_RETURN_IF_ERROR(NativeStatus(
-      H5VLfile_specific(file.under, host::NativeConnector(), &args, dxpl, request)));
-  return Wrap(under, H5I_FILE, nullptr);
+      H5VLfile_specific(file, host::NativeConnector(), &args, dxpl, request)));
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
+  if (outlived) AsObject(wrapper)->outlived_file = file;
+  return wrapper;
 }
 
 Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
@@ -499,32 +511,57 @@ bool BelongsToNative(const Object* file) {
   return ConnectorIsNative(fapl.get());
 }
 
+// What of a file's own questions has another answer in a store than in its shadow. True when it has.
+Result<bool> AnswerForStore(Object* object, H5VL_optional_args_t* args) {
+  auto* native = static_cast<H5VL_native_file_optional_args_t*>(args->args);
+  switch (args->op_type) {
+    case H5VL_NATIVE_FILE_GET_SIZE: {
+      H5ZARR_ASSIGN_OR_RETURN(*native->get_size.size, object->store->StoredBytes());
+      return true;
+    }
+    case H5VL_NATIVE_FILE_GET_FREE_SPACE:
+      *native->get_freespace.size = 0;
+      return true;
+    case H5VL_NATIVE_FILE_GET_FREE_SECTIONS:
+      *native->get_free_sections.sect_count = 0;
+      return true;
+    case H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS:
+      // The shadow keeps its own: only what is asked of the file again.
+      object->store->set_format_bounds(
+          {native->set_libver_bounds.low, native->set_libver_bounds.high});
+      return true;
+    case H5VL_NATIVE_FILE_START_SWMR_WRITE:
+      return UnsupportedError("a Zarr store needs no single-writer mode and has none");
+    case H5VL_NATIVE_FILE_GET_FILE_IMAGE:
+      return UnsupportedError("a Zarr store has no file image");
+    case H5VL_NATIVE_FILE_GET_VFD_HANDLE:
+      return UnsupportedError("a Zarr store is a folder: there is no one file to have a handle of");
+    case H5VL_NATIVE_FILE_GET_EOA: case H5VL_NATIVE_FILE_INCR_FILESIZE:
+      return UnsupportedError("a Zarr store is a folder: it has no end of file");
+    default: return false;
+  }
+}
+
 herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
   Object* object = AsObject(opaque);
   if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
-    if (object->resurrected) return 0;  // done when it was first opened
     GetConnector().post_open = object->store != nullptr && BelongsToNative(object)
                                    ? Connector::PostOpen::kForNative
                                    : Connector::PostOpen::kForUs;
     const herr_t result =
         H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     GetConnector().post_open = Connector::PostOpen::kNo;
-    return result;
+    void* const outlived = std::exchange(object->outlived_file, nullptr);
+    if (result < 0 || outlived == nullptr) return result;
+    return host::Guard("file_optional", [&] { return LetGoOfFile(outlived); });
   }
-  if (object->store != nullptr && args->op_type == H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS) {
-    // The shadow keeps its own: only what is asked of the file again.
-    const auto* native = static_cast<H5VL_native_file_optional_args_t*>(args->args);
-    object->store->set_format_bounds(
-        {native->set_libver_bounds.low, native->set_libver_bounds.high});
-    return 0;
-  }
-  if (object->store != nullptr && (args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE ||
-                                   args->op_type == H5VL_NATIVE_FILE_GET_FILE_IMAGE)) {
-    return host::Guard("file_optional", [&] {
-      return UnsupportedError(args->op_type == H5VL_NATIVE_FILE_START_SWMR_WRITE
-                                  ? "a Zarr store needs no single-writer mode and has none"
-                                  : "a Zarr store has no file image");
+  if (object->store != nullptr) {
+    bool answered = false;
+    const herr_t result = host::Guard("file_optional", [&]() -> Status {
+      H5ZARR_ASSIGN_OR_RETURN(answered, AnswerForStore(object, args));
+      return OkStatus();
     });
+    if (answered || result < 0) return result;
   }
   return H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
 }

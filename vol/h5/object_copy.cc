@@ -202,6 +202,7 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   node->dataset.layout = plan.layout;
   node->dataset.alloc_time = plan.alloc_time;
   node->dataset.null_space = plan.null_space;
+  node->dataset.chunk_unit = plan.chunk_unit;
   node->document_changed = true;
   return OkStatus();
 }

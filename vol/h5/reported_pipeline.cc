@@ -18,6 +18,7 @@ using codec::Json;
 // of the pipeline.
 struct Pipeline {
   bool verbatim = true;
+  bool unfiltered = false;
   std::vector<std::unique_ptr<BytesCodec>> filters;
 };
 
@@ -44,10 +45,11 @@ Result<Handle> ReportedDcpl(Object* object) {
 Result<Pipeline> PipelineOf(Object* object, const zarr::Array& array) {
   Pipeline pipeline;
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, ReportedDcpl(object));
-  if (shadow::StoredChunksAreVerbatim(array.metadata(), dcpl.get())) return pipeline;
-  pipeline.verbatim = false;
   const int count = H5Pget_nfilters(dcpl.get());
   if (count < 0) return host::AlreadyReported();
+  pipeline.unfiltered = count == 0;
+  if (shadow::StoredChunksAreVerbatim(array.metadata(), dcpl.get())) return pipeline;
+  pipeline.verbatim = false;
   for (int i = 0; i < count; ++i) {
     unsigned flags = 0, config = 0, words[8] = {};
     std::size_t word_count = std::size(words);
@@ -73,7 +75,7 @@ Result<Pipeline> PipelineOf(Object* object, const zarr::Array& array) {
 
 uint64_t ChunkBytes(const zarr::Array& array) {
   uint64_t bytes = array.elem_bytes();
-  for (uint64_t extent : array.chunk_shape()) bytes *= extent;  // checked when it was opened
+  for (uint64_t extent : array.unit_shape()) bytes *= extent;  // checked when it was opened
   return bytes;
 }
 
@@ -101,7 +103,13 @@ Result<Buffer> FromReported(Object* object, zarr::Array& array, ByteSpan given,
                             uint32_t filter_mask) {
   H5ZARR_ASSIGN_OR_RETURN(const Pipeline pipeline, PipelineOf(object, array));
   if (pipeline.verbatim) {
-    if (filter_mask == 0) return Buffer::CopyOf(given);
+    if (filter_mask == 0) {
+      if (pipeline.unfiltered && given.size() != ChunkBytes(array)) {
+        return InvalidArgumentError("a chunk of " + std::to_string(given.size()) + " bytes, expected " +
+                                    std::to_string(ChunkBytes(array)) + ": it has no filters");
+      }
+      return Buffer::CopyOf(given);
+    }
     // Zarr has no chunk with filters left out: such a chunk is plain and gets encoded here.
     if (given.size() != ChunkBytes(array)) {
       return UnsupportedError("a chunk with part of its filters left out");

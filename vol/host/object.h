@@ -25,7 +25,9 @@ struct Object {
   std::shared_ptr<shadow::NodeState> node;   // with a store: the file's root, the object itself, or an
                                              // attribute's owner; null when unknown
   std::string attribute_name;                // of an attribute
-  bool resurrected = false;                  // a file that was closed while objects kept it open
+  // Of a file opened anew while objects of an earlier one kept the store open: that one's native file,
+  // until HDF5 has been told that it has no identifier (h5/file.cc).
+  void* outlived_file = nullptr;
   bool counted = false;                      // one of the objects that keep the store open
   std::shared_ptr<VirtualDataset> virtual_data;  // of a dataset, once it was found to be virtual
   bool is_not_virtual = false;                   // of a dataset that was found not to be

@@ -256,8 +256,9 @@ Result<AttributeJson> AttributeToJson(const AttributeValue& value,
   return WithoutThrowing([&] { return ToJson(value, references); });
 }
 
-Result<AttributeValue> AttributeFromJson(const Json& value, const Json& description,
+Result<AttributeValue> AttributeFromJson(const Json& stored, const Json& description,
                                          const ReferenceResolver& references) {
+  const Json value = zarr::PlainJson(stored);
   return WithoutThrowing([&]() -> Result<AttributeValue> {
     if (description.is_null()) return Natural(value, references);
     Result<AttributeValue> described = FromDescription(value, description, references);

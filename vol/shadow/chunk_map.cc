@@ -124,6 +124,7 @@ ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t ran
     reported.shape.assign(sharding->inner_shape.begin(),
                           sharding->inner_shape.begin() + static_cast<std::ptrdiff_t>(rank));
     reported.codecs = sharding->inner_codecs;
+    reported.unit = zarr::ChunkUnit::kInner;
   }
   if (CanDescribe(reported.shape, type_bytes)) return reported;
   for (uint64_t& extent : reported.shape) extent = std::min<uint64_t>(extent, UINT32_MAX);

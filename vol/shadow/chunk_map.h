@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "zarr/array.h"
 #include "zarr/metadata.h"
 
 namespace h5zarr::shadow {
@@ -43,6 +44,7 @@ bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> ele
 struct ReportedChunk {
   std::vector<uint64_t> shape;  // without the dimensions of an element
   std::vector<zarr::CodecSpec> codecs;
+  zarr::ChunkUnit unit = zarr::ChunkUnit::kObject;
 };
 // Inner chunks of a hidden shard and of shards that HDF5 1.14 cannot describe; split ones where it
 // cannot describe an unsharded chunk (4 GiB and more).

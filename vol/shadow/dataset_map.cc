@@ -146,7 +146,10 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
     const HiddenShardRequest request{
         extent.dims, extent.maxdims, chunk, plan->element.stored_bytes(),
         config.shard == Config::Shard::kBytes ? config.shard_bytes : kAutoShardBytes};
-    if (HideShards(request, elem_dims, &metadata)) (*hdf5)["shard_hidden"] = true;
+    if (HideShards(request, elem_dims, &metadata)) {
+      (*hdf5)["shard_hidden"] = true;
+      plan->chunk_unit = zarr::ChunkUnit::kInner;
+    }
   }
   return OkStatus();
 }
@@ -230,6 +233,7 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
   const ReportedChunk reported =
       ChunkToReport(metadata, extent.dims.size(), H5Tget_size(header->type.get()),
                     Hdf5Says(hdf5, "shard_hidden"));
+  header->chunk_unit = reported.unit;
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> maxdims,
                           MaxDims(extent, reported.shape, hdf5, config, writable));
   H5ZARR_RETURN_IF_ERROR(SetSpace(extent.dims, maxdims, header));
@@ -355,12 +359,14 @@ bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
     if (map.form != Form::kPlain || H5Pget_layout(dcpl) != H5D_CHUNKED) return false;
     const std::size_t rank = metadata.shape.size() - map.elem_dims.size();
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, rank));
-    if (!std::equal(chunk.begin(), chunk.end(), metadata.chunk_shape.begin())) return false;
+    const ReportedChunk unit = ChunkToReport(metadata, rank, map.stored_bytes(), true);
+    const bool is_object = std::equal(chunk.begin(), chunk.end(), metadata.chunk_shape.begin());
+    if (!is_object && chunk != unit.shape) return false;
     H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
     H5ZARR_ASSIGN_OR_RETURN(const Json stored_json, TypeToJson(stored.get()));
     if (!map.hdf5_type.is_null() && stored_json != map.hdf5_type) return false;
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
-    return SameBytes(metadata.codecs, filters);
+    return SameBytes(is_object ? metadata.codecs : unit.codecs, filters);
   };
   const Result<bool> result = WithoutThrowing(same);
   return result.ok() && result.value();

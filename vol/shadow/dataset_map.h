@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "host/handle.h"
 #include "shadow/type_map.h"
+#include "zarr/array.h"
 #include "zarr/metadata.h"
 
 namespace h5zarr::shadow {
@@ -26,6 +27,7 @@ struct DatasetPlan {
   H5D_layout_t layout = H5D_CONTIGUOUS;
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
   bool null_space = false;  // a dataset without elements (H5S_NULL)
+  zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;  // what HDF5's chunk is
 };
 
 // From what H5Dcreate was given. Chunked → chunk_shape; filter 480 → sharding_indexed; deflate,
@@ -50,6 +52,7 @@ struct DatasetHeader {
   H5D_layout_t layout = H5D_CHUNKED;
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
   bool null_space = false;
+  zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
 };
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
                                bool writable);

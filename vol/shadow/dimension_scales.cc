@@ -75,8 +75,9 @@ void SetDimensionNames(DimensionNames names, zarr::ArrayMetadata* metadata) {
     attributes.erase("_ARRAY_DIMENSIONS");
     return;
   }
-  // v2 has no word for a dimension without a name.
-  if (!any || !all) {
+  // v2 has no word for a dimension without a name. Of rank 0 the list is empty, but there: without it
+  // xarray opens no array of a v2 store.
+  if (!all) {
     attributes.erase("_ARRAY_DIMENSIONS");
     return;
   }

@@ -23,14 +23,17 @@ using filter::UserWords;
 using filter::WordsFromSharding;
 using zarr::ArrayToBytesSpec;
 using zarr::BareName;
+using zarr::BloscLevelOfZstd;
 using zarr::BloscOptions;
 using zarr::BloscShuffle;
 using zarr::BloscSpec;
 using zarr::ChecksumSpec;
 using zarr::CodecSpec;
 using zarr::DeflateSpec;
+using zarr::kDefaultZstdLevel;
 using zarr::LevelOf;
 using zarr::ParseBlosc;
+using zarr::WithShuffle;
 using zarr::ZstdSpec;
 
 // Registered filter numbers of The HDF Group.
@@ -42,7 +45,6 @@ constexpr int kShard = H5ZARR_FILTER_SHARD;
 
 constexpr std::size_t kMaxFilters = 32;    // H5Z_MAX_NFILTERS
 constexpr std::size_t kMaxCdValues = 256;  // what H5Pget_filter gives
-constexpr int64_t kDefaultZstdLevel = 3;
 constexpr std::string_view kBloscNames[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"};
 
 unsigned WordOr(const std::vector<unsigned>& words, std::size_t index, unsigned otherwise) {
@@ -54,9 +56,6 @@ bool HasOwnCodec(int id) {
   return id == H5Z_FILTER_DEFLATE || id == H5Z_FILTER_SHUFFLE || id == H5Z_FILTER_FLETCHER32 ||
          id == kZstd || id == kBlosc || id == kBitshuffle || id == kShard;
 }
-
-// blosc's scale for zstd's levels (it maps back as level = 2 * clevel - 1).
-int64_t BloscLevelOfZstd(int64_t level) { return std::clamp<int64_t>((level + 1) / 2, 1, 9); }
 
 // Builds a chain filter by filter. HDF5's shuffle joins the compressor behind it (as blosc, which
 // every reader has; none has a shuffle of its own).
@@ -153,12 +152,7 @@ Status ChainBuilder::AddShard(const Filter& filter) {
   // A program's shuffle before it is meant for its inner chunks.
   if (!TakeShuffle() || sharding_->inner_codecs.empty()) return OkStatus();
   CodecSpec& codec = sharding_->inner_codecs.front();
-  if (codec.name == "gzip") {
-    codec = BloscSpec({"zlib", LevelOf(codec, "level", 6), BloscShuffle::kByte}, dtype(), 3);
-  } else if (codec.name == "zstd") {
-    const int64_t level = BloscLevelOfZstd(LevelOf(codec, "level", kDefaultZstdLevel));
-    codec = BloscSpec({"zstd", level, BloscShuffle::kByte}, dtype(), 3);
-  }
+  codec = WithShuffle(std::move(codec), dtype());
   return OkStatus();
 }
 

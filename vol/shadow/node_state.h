@@ -55,6 +55,7 @@ struct DatasetState {
   bool is_scale = false;            // a dimension scale
   bool references_pending = false;  // …whose REFERENCE_LIST is not in the shadow yet
   std::vector<std::vector<std::string>> attached;  // scales by dimension, as they were loaded
+  zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
   std::unique_ptr<zarr::Array> array;  // once opened
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;

@@ -144,9 +144,20 @@ Status StoreFile::CheckWritable() const {
   return OkStatus();
 }
 
-bool StoreFile::Vanished() const {
+Result<uint64_t> StoreFile::StoredBytes() const {
+  uint64_t total = 0;
+  H5ZARR_RETURN_IF_ERROR(store_->Walk("", [&](std::string_view, uint64_t bytes) {
+    total += bytes;
+    return OkStatus();
+  }));
+  return total;
+}
+
+Status StoreFile::CheckThere() const {
   struct stat status;
-  return stat(path_.c_str(), &status) != 0 && errno == ENOENT;
+  if (stat(path_.c_str(), &status) == 0 || errno != ENOENT) return OkStatus();
+  return Status(StatusCode::kIo, "the store '" + name_ + "' has been removed while it was open",
+                ENOENT);
 }
 
 // --- open objects --------------------------------------------------------------------------------
@@ -214,6 +225,7 @@ NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
   node->dataset.layout = plan.layout;
   node->dataset.alloc_time = plan.alloc_time;
   node->dataset.null_space = plan.null_space;
+  node->dataset.chunk_unit = plan.chunk_unit;
   nodes_[token] = node;
   return node;
 }
@@ -241,6 +253,7 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
     options.cache_bytes = std::max(cache_bytes, config_.cache_bytes);
     options.memory_bytes = config_.memory_bytes;
     options.read_only = !writable_;
+    options.chunk_unit = node->dataset.chunk_unit;
     H5ZARR_ASSIGN_OR_RETURN(
         node->dataset.array,
         zarr::Array::Open(store_.get(), node->path, node->node.array(), options));
@@ -250,6 +263,7 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
       const NodePtr self = FindNode(state->token);
       return self ? EnsureStored(self) : InternalError("dataset is gone");
     });
+    if (node->stored) node->dataset.array->DocumentStored();
   }
   return node->dataset.array.get();
 }

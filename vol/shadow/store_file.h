@@ -130,13 +130,18 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
 
   // --- saving -----------------------------------------------------------------------------------
   // Writes every changed document and every dirty chunk. Nothing is forgotten on failure: a later call
-  // tries again. Does nothing in a forked child.
-  Status Save();
+  // tries again. Does nothing in a forked child. What somebody removed from the store meanwhile is not
+  // brought back by halves: an error (kIo, ENOENT) for a flush, while closing lets go of it, as HDF5
+  // does of an unlinked file.
+  enum class Purpose { kFlush, kClose };
+  Status Save(Purpose purpose = Purpose::kFlush);
   // Save, and bring consolidated metadata up to date. For the last close.
   Status SaveForClose();
   bool forked() const;
-  // The store's folder was removed by somebody: there is nothing to save to.
-  bool Vanished() const;
+  // The sum of the sizes of all objects of the store, documents too. Walks it.
+  Result<uint64_t> StoredBytes() const;
+  // kIo (ENOENT) when the store's folder was removed by somebody: there is nothing to save to.
+  Status CheckThere() const;
   // Paths of object references.
   ReferenceResolver References();
 
@@ -178,6 +183,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status EnsureStored(const NodePtr& node);
   Status SaveDocument(const NodePtr& node);
   Status WriteDocument(const NodePtr& node);
+  Status CheckDocument(const NodeState& node) const;
+  Status SaveNode(const NodePtr& node, Purpose purpose);
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
   Status BeforeChange();

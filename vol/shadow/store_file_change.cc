@@ -129,9 +129,10 @@ Status StoreFile::Place(const NodePtr& node, const NodePtr& parent, const std::s
   const std::string path = JoinPath(parent->path, name);
   const std::string staged = node->path;
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> there, store_->List(path));
-  if (!there.empty()) {
-    return AlreadyExistsError("'" + path + "' in " + path_ +
-                              " is a folder that is no Zarr node: it is not overwritten");
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> file, store_->ObjectBytes(path));
+  if (!there.empty() || file) {
+    return AlreadyExistsError("'" + path + "' in " + path_ + " is a " + (file ? "file" : "folder") +
+                              " that is no Zarr node: it is not overwritten");
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> moved, store_->List(staged));
   if (!moved.empty()) {

@@ -245,6 +245,7 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.layout = header.layout;
   child->dataset.alloc_time = header.alloc_time;
   child->dataset.null_space = header.null_space;
+  child->dataset.chunk_unit = header.chunk_unit;
   H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
   return LoadDimensions(group, child, native.object());
 }
@@ -355,6 +356,7 @@ Status StoreFile::Fill(const NodePtr& group, bool recursive) {
       } else {
         H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed,
                                 hierarchy_.ListNames(current->path));
+        if (listed.empty()) H5ZARR_RETURN_IF_ERROR(CheckThere());
         names.insert(names.end(), listed.begin(), listed.end());
         H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(current));
         for (const auto& [name, dimension] : *dimensions) names.push_back(name);
@@ -398,6 +400,13 @@ Result<const std::vector<std::string>*> StoreFile::UnfilledNames(const NodePtr& 
       }
     }
     H5ZARR_ASSIGN_OR_RETURN(state.names, hierarchy_.ListNames(group->path));
+    if (state.names->empty()) {
+      const Status there = CheckThere();
+      if (!there.ok()) {
+        state.names.reset();
+        return there;
+      }
+    }
     H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(group));
     for (const auto& [name, dimension] : *dimensions) state.names->push_back(name);
     std::sort(state.names->begin(), state.names->end());

@@ -1,6 +1,7 @@
 // Saving: what changed in the shadow, as Zarr metadata; and dirty chunks.
 
 #include <algorithm>
+#include <cerrno>
 
 #include "host/host_api.h"
 #include "shadow/dimension_scales.h"
@@ -136,6 +137,7 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     SetHdf5Member(&node->node.attributes(), "kind", "datatype");
     SetHdf5Member(&node->node.attributes(), "type", std::move(type));
   }
+  if (root_->stored) H5ZARR_RETURN_IF_ERROR(CheckThere());
   H5ZARR_RETURN_IF_ERROR(BeforeChange());
   node->node.path = node->path;
   if (node->dataset.array != nullptr && node->node.is_array()) {
@@ -144,11 +146,25 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
   }
   H5ZARR_RETURN_IF_ERROR(WriteDocument(node));
   node->stored = true;
+  if (node->dataset.array != nullptr) node->dataset.array->DocumentStored();
   node->node.implicit = false;
   node->document_changed = false;
   node->changed_attributes.clear();
   node->group.links_changed = false;
   return OkStatus();
+}
+
+// kIo (ENOENT) when the document of a stored node is no longer there.
+Status StoreFile::CheckDocument(const NodeState& node) const {
+  if (!node.stored) return OkStatus();
+  const bool is_array = node.node.is_array();
+  const int zarr_format = is_array ? node.node.array().zarr_format : node.node.group().zarr_format;
+  const std::string key =
+      JoinPath(node.path, zarr_format == 3 ? "zarr.json" : is_array ? ".zarray" : ".zgroup");
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, store_->ObjectBytes(key));
+  if (bytes) return OkStatus();
+  return Status(StatusCode::kIo, key + " has been removed from '" + name_ + "' while it was open",
+                ENOENT);
 }
 
 Status StoreFile::WriteDocument(const NodePtr& node) {
@@ -257,6 +273,22 @@ Status StoreFile::LoadHardLinks() {
   return MayHaveHardLinks() ? Fill(root_, true) : OkStatus();
 }
 
+// One changed node: its document, or what is left to do of it when it is gone.
+Status StoreFile::SaveNode(const NodePtr& node, Purpose purpose) {
+  const Status there = CheckDocument(*node);
+  if (there.ok()) {
+    const bool document = node->document_changed || !node->changed_attributes.empty() ||
+                          node->group.links_changed || (!node->stored && !node->bare_dimension);
+    return document ? SaveDocument(node) : OkStatus();
+  }
+  if (there.errno_value() != ENOENT || purpose == Purpose::kFlush) return there;
+  node->document_changed = false;
+  node->changed_attributes.clear();
+  node->group.links_changed = false;
+  node->dataset.array.reset();
+  return OkStatus();
+}
+
 // What is not as it is stored, parents first.
 std::vector<NodePtr> StoreFile::ChangedNodes() const {
   std::vector<NodePtr> changed;
@@ -271,8 +303,11 @@ std::vector<NodePtr> StoreFile::ChangedNodes() const {
   return changed;
 }
 
-Status StoreFile::Save() {
-  if (!writable_ || forked() || Vanished()) return OkStatus();
+Status StoreFile::Save(Purpose purpose) {
+  if (!writable_ || forked()) return OkStatus();
+  if (const Status there = CheckThere(); !there.ok()) {
+    return purpose == Purpose::kFlush ? there : OkStatus();
+  }
   // One node that cannot be stored does not keep the others from it; the first failure is returned.
   Status first;
   const auto note = [&first](Status status) {
@@ -280,13 +315,9 @@ Status StoreFile::Save() {
   };
   for (const NodePtr& node : ChangedNodes()) note(SettleBareDimension(node));
   const std::vector<NodePtr> changed = ChangedNodes();
-  for (const NodePtr& node : changed) {
-    const bool document = node->document_changed || !node->changed_attributes.empty() ||
-                          node->group.links_changed || (!node->stored && !node->bare_dimension);
-    if (document) note(SaveDocument(node));
-  }
+  for (const NodePtr& node : changed) note(SaveNode(node, purpose));
   // Links of the others may have made the root say something new.
-  if (root_->document_changed && !root_is_array_) note(SaveDocument(root_));
+  if (root_->document_changed && !root_is_array_) note(SaveNode(root_, purpose));
   for (const NodePtr& node : changed) {
     if (node->dataset.array != nullptr) note(node->dataset.array->Flush());
   }
@@ -294,8 +325,8 @@ Status StoreFile::Save() {
 }
 
 Status StoreFile::SaveForClose() {
-  H5ZARR_RETURN_IF_ERROR(Save());
-  if (change_noted_ && had_consolidated_ && writable_ && !forked() && !Vanished()) {
+  H5ZARR_RETURN_IF_ERROR(Save(Purpose::kClose));
+  if (change_noted_ && had_consolidated_ && writable_ && !forked() && CheckThere().ok()) {
     H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
     change_noted_ = false;
   }

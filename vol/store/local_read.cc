@@ -30,7 +30,7 @@ class SharedObject {
   Result<const OpenObject*> Acquire(const std::string& path) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!opened_) {
-      H5ZARR_ASSIGN_OR_RETURN(object_, OpenForReading(path));
+      H5ZARR_ASSIGN_OR_RETURN(object_, OpenForReading(path, WhenBlocked::kError));
       opened_ = true;
     }
     return static_cast<const OpenObject*>(object_ ? &*object_ : nullptr);
@@ -82,7 +82,7 @@ class BatchReader {
     const std::string path = root_ + "/" + ops_[plan_.order[part.first_op]].key;
     SharedObject* const shared = shared_[part.object].get();
     if (shared == nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> object, OpenForReading(path));
+      H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> object, OpenForReading(path, WhenBlocked::kError));
       return ReadPartOf(object ? &*object : nullptr, part, path);
     }
     H5ZARR_ASSIGN_OR_RETURN(const OpenObject* const object, shared->Acquire(path));

@@ -72,7 +72,7 @@ Status CheckWrittenKey(std::string_view key) {
 Result<std::optional<Buffer>> LocalStore::Read(std::string_view key, Generation* generation) {
   H5ZARR_RETURN_IF_ERROR(CheckKey(key));
   const std::string path = PathOf(key);
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> object, OpenForReading(path));
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> object, OpenForReading(path, WhenBlocked::kAbsent));
   if (generation != nullptr) *generation = object ? object->generation : Generation();
   if (!object) return std::optional<Buffer>();
   H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(object->object_bytes));

@@ -99,7 +99,7 @@ class Walker {
     Directory directory(at_fd, name, 0);
     if (!directory.is_open()) {
       // Removed since it was listed, or never there.
-      if (MeansAbsent(directory.error(), path)) return OkStatus();
+      if (directory.error() != ENOTDIR && MeansAbsent(directory.error(), path)) return OkStatus();
       return ErrnoError(directory.error(), "cannot open folder '" + path + "'");
     }
     struct stat info;

@@ -58,10 +58,17 @@ Status NotAFileError(const std::string& path) {
   return Status(StatusCode::kIo, "'" + path + "' is neither a regular file nor a folder");
 }
 
-Result<std::optional<OpenObject>> OpenForReading(const std::string& path) {
+Status BlockedError(int errno_value, const std::string& path) {
+  return ErrnoError(errno_value, errno_value == EISDIR
+                                     ? "a folder is where the object '" + path + "' would be"
+                                     : "a file is where a folder of '" + path + "' would be");
+}
+
+Result<std::optional<OpenObject>> OpenForReading(const std::string& path, WhenBlocked when_blocked) {
   FileHandle file(OpenAt(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) {
     const int error = errno;
+    if (error == ENOTDIR && when_blocked == WhenBlocked::kError) return BlockedError(error, path);
     if (MeansAbsent(error, path)) return std::optional<OpenObject>();
     if (error == ENXIO) return NotAFileError(path);  // a socket, or a device without a driver
     return ErrnoError(error, "cannot open '" + path + "'");
@@ -70,7 +77,10 @@ Result<std::optional<OpenObject>> OpenForReading(const std::string& path) {
   if (fstat(file.fd(), &info) != 0) {
     return ErrnoError(errno, "cannot get the size of '" + path + "'");
   }
-  if (S_ISDIR(info.st_mode)) return std::optional<OpenObject>();
+  if (S_ISDIR(info.st_mode)) {
+    if (when_blocked == WhenBlocked::kError) return BlockedError(EISDIR, path);
+    return std::optional<OpenObject>();
+  }
   if (!S_ISREG(info.st_mode)) return NotAFileError(path);
   OpenObject object;
   object.file = std::move(file);

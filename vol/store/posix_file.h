@@ -55,9 +55,13 @@ struct OpenObject {
 // one that is written in place has another time.
 Generation GenerationOf(const struct stat& info);
 
-// Opens the regular file at `path` for reading; nothing where there is none (a folder is none).
-// Anything else there (a FIFO, a device) is an error, and never waited for.
-Result<std::optional<OpenObject>> OpenForReading(const std::string& path);
+// What a folder at an object's place means, or a file where a folder of its path should be: that
+// there is no object, as in any store of keys, or that somebody damaged the store.
+enum class WhenBlocked { kAbsent, kError };
+
+// Opens the regular file at `path` for reading; nothing where there is none. Anything else there (a
+// FIFO, a device) is an error, and never waited for.
+Result<std::optional<OpenObject>> OpenForReading(const std::string& path, WhenBlocked when_blocked);
 
 // True when `errno_value`, from a call that names `path`, means that nothing is there: also when
 // a name in it is longer than any that could have been made.

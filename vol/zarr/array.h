@@ -71,15 +71,22 @@ struct WriteRequest {
   const std::byte* buffer = nullptr;
 };
 
+// What the functions for stored chunks call a chunk.
+enum class ChunkUnit {
+  kObject,  // an object: the shard, where there are shards
+  kInner,   // an inner chunk of a shard; an object where there are none
+};
+
 struct ArrayOptions {
   Executor* executor = nullptr;       // must outlive the array
   uint64_t cache_bytes = 64 << 20;    // decoded chunks kept (clean and dirty)
   uint64_t memory_bytes = 256 << 20;  // in flight beside caller's buffers and the cache
   bool read_only = false;
+  ChunkUnit chunk_unit = ChunkUnit::kObject;
 };
 
 struct ChunkInfo {
-  std::vector<uint64_t> coords;  // in the grid of stored chunks (shards)
+  std::vector<uint64_t> coords;  // in the grid of ArrayOptions::chunk_unit
   uint64_t stored_bytes = 0;
 };
 
@@ -120,6 +127,9 @@ class Array {
 
   // Called before the first object is written below this array (its document must be stored first).
   void SetBeforeFirstWrite(std::function<Status()> hook);
+  // The array's document is in the store. Should it be gone later, reading an absent chunk and
+  // writing any is an error (kIo, ENOENT).
+  void DocumentStored();
 
   // Stores every dirty chunk. On failure the unwritten ones stay dirty and a later call tries
   // again.
@@ -138,13 +148,15 @@ class Array {
   // The whole array was given another place (the store renamed it).
   void MovedTo(Store* store, std::string path);
 
-  // --- stored chunks, as objects ---------------------------------------------------------------
-  // `coords` are in the grid of stored chunks. Each first flushes a dirty chunk there.
+  // --- stored chunks ---------------------------------------------------------------------------
+  // `coords` are in the grid of ArrayOptions::chunk_unit, whose shape is unit_shape(). Each first
+  // flushes a dirty chunk there.
+  std::span<const uint64_t> unit_shape() const;
   Result<std::optional<Buffer>> ReadStoredChunk(std::span<const uint64_t> coords);
   Status WriteStoredChunk(std::span<const uint64_t> coords, ByteSpan stored);
   // Size in bytes, or nothing where absent.
   Result<std::optional<uint64_t>> StoredChunkBytes(std::span<const uint64_t> coords);
-  // Decodes or encodes one whole stored chunk to or from C order of chunk_shape() (for pipelines
+  // Decodes or encodes one whole stored chunk to or from C order of unit_shape() (for pipelines
   // that HDF5 reports differently from what is stored). Fixed-size types only.
   Result<Buffer> DecodeStoredChunk(ByteSpan stored);
   Result<Buffer> EncodeStoredChunk(ByteSpan decoded);

@@ -42,6 +42,7 @@ struct Array::Impl {
   ShardIndexCache indexes;
   ScratchPool scratch;  // empty between calls
   std::function<Status()> before_first_write;
+  bool document_stored = false;
   // By dimension: what existing objects hold beyond the extent along it is known to be fill.
   std::vector<bool> beyond_is_fill;
 
@@ -56,17 +57,32 @@ struct Array::Impl {
   // --- array.cc ---
   static Result<std::unique_ptr<Array>> Open(Store* store, std::string path, ArrayMetadata metadata,
                                              const ArrayOptions& options);
-  Result<std::vector<ChunkInfo>> ListStoredChunks();
-  Result<Buffer> DecodeStoredChunk(ByteSpan stored) const;
-  Result<Buffer> EncodeStoredChunk(ByteSpan decoded) const;
   std::string Prefix() const;  // path + "/", or nothing for the root
   std::string Key(uint64_t object) const;
   std::string KeyOf(std::span<const uint64_t> object_coords) const;
   std::string DocumentKey() const;
+  // kIo when the array's document was stored and is no longer there: whoever removed it may have
+  // removed chunks, too, so that their absence means nothing.
+  Status CheckDocument() const;
   // For messages: which chunk of which array.
   std::string Describe(uint64_t id) const;
   // An object of nothing but fill is not stored, unless what absence means is undefined.
   bool omits_fill() const { return metadata.fill.defined || metadata.zarr_format == 3; }
+
+  // --- array_chunks.cc ---
+  bool deals_in_inner_chunks() const;
+  const CodecChain& unit_chain() const;
+  Status CheckUnitCoords(std::span<const uint64_t> coords) const;
+  // The id of the inner chunk at `coords` in the grid of all inner chunks.
+  uint64_t InnerId(std::span<const uint64_t> coords) const;
+  Result<std::pair<codec::ShardEntry, Generation>> FindInner(uint64_t id);
+  Result<std::optional<Buffer>> ReadInner(uint64_t id);
+  Status WriteInner(uint64_t id, ByteSpan stored);
+  Result<std::vector<ChunkInfo>> ListStoredChunks();
+  Result<std::vector<ChunkInfo>> ListObjects();
+  Result<std::vector<ChunkInfo>> ListInner(const std::vector<ChunkInfo>& objects);
+  Result<Buffer> DecodeStoredChunk(ByteSpan stored) const;
+  Result<Buffer> EncodeStoredChunk(ByteSpan decoded) const;
 
   // --- array_read.cc ---
   static Status Read(std::span<ReadRequest> requests);

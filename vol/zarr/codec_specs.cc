@@ -53,9 +53,21 @@ CodecSpec DeflateSpec(int64_t level, int zarr_format) {
 
 CodecSpec ChecksumSpec(int zarr_format) { return Spec(zarr_format == 2 ? "fletcher32" : "crc32c"); }
 
-CodecSpec ShuffleSpec(const DType& dtype, int zarr_format) {
-  return Spec(zarr_format == 2 ? "shuffle" : "numcodecs.shuffle", "elementsize",
-              dtype.is_vlen() ? 1 : dtype.item_bytes);
+int64_t BloscLevelOfZstd(int64_t level) { return std::clamp<int64_t>((level + 1) / 2, 1, 9); }
+
+CodecSpec WithShuffle(CodecSpec compressor, const DType& dtype) {
+  if (compressor.name == "gzip") {
+    const int64_t level = LevelOf(compressor, "level", 6);
+    return BloscSpec({"zlib", level, BloscShuffle::kByte}, dtype, 3);
+  }
+  if (compressor.name == "zstd") {
+    const int64_t level = BloscLevelOfZstd(LevelOf(compressor, "level", kDefaultZstdLevel));
+    return BloscSpec({"zstd", level, BloscShuffle::kByte}, dtype, 3);
+  }
+  std::optional<BloscOptions> options = ParseBlosc(compressor, dtype);
+  if (!options || options->shuffle != BloscShuffle::kNone) return compressor;
+  options->shuffle = BloscShuffle::kByte;
+  return BloscSpec(*options, dtype, 3);
 }
 
 CodecSpec ArrayToBytesSpec(const DType& dtype) {

@@ -12,6 +12,11 @@
 
 namespace h5zarr::zarr {
 
+inline constexpr int64_t kDefaultZstdLevel = 3;
+
+// blosc's scale for zstd's levels (it maps back as level = 2 * clevel - 1).
+int64_t BloscLevelOfZstd(int64_t level);
+
 enum class BloscShuffle : int { kNone = 0, kByte = 1, kBit = 2 };
 
 struct BloscOptions {
@@ -25,7 +30,10 @@ CodecSpec ZstdSpec(int64_t level, int zarr_format);
 // HDF5's deflate: gzip framing in v3 (every reader has it), zlib framing in v2.
 CodecSpec DeflateSpec(int64_t level, int zarr_format);
 CodecSpec ChecksumSpec(int zarr_format);
-CodecSpec ShuffleSpec(const DType& dtype, int zarr_format);
+// A v3 `compressor` whose bytes are shuffled before: gzip and zstd become blosc, which every reader
+// has; none but zarr-python's has a shuffle of its own. What compresses nothing stays: a shuffle alone
+// changes no size.
+CodecSpec WithShuffle(CodecSpec compressor, const DType& dtype);
 // The codec that makes bytes of `dtype`'s elements: v3's `bytes`, or the one for variable length.
 CodecSpec ArrayToBytesSpec(const DType& dtype);
 

@@ -349,7 +349,8 @@ Result<FillValue> ParseFillValue(const Json& value, const DType& dtype, int zarr
     if (value.is_null() && zarr_format == 2) return ZeroFill(dtype, false);
     FillValue fill;
     fill.defined = true;
-    const Json& scalar = IsListOfOne(value, dtype) ? value[0] : value;
+    const Json plain = PlainJson(value);
+    const Json& scalar = IsListOfOne(plain, dtype) ? plain[0] : plain;
     H5ZARR_ASSIGN_OR_RETURN(fill.bytes, ParseByKind(scalar, dtype, zarr_format));
     return fill;
   });

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <unordered_map>
 
 namespace h5zarr::zarr {
@@ -73,7 +74,22 @@ class Parser {
     return value;
   }
 
+  // The nearest plain value to a literal that Parse keeps verbatim.
+  Json ParsePlain() {
+    if (Peek() == '"') {
+      std::string value;
+      (void)ParseString(&value).ok();
+      return value;
+    }
+    // Beyond a double's range: infinite, or next to nothing, as in Python.
+    return std::strtod(std::string(text_).c_str(), nullptr);
+  }
+
  private:
+  static Json Verbatim(std::string_view literal) {
+    return Json::binary({literal.begin(), literal.end()});
+  }
+
   Status Error(std::string_view problem) const {
     return CorruptError(std::string(what_) + ": not JSON: " + std::string(problem) + " at byte " +
                         std::to_string(position_) + " of " + std::to_string(text_.size()));
@@ -101,9 +117,11 @@ class Parser {
       case '{': return ParseObject(out, depth + 1);
       case '[': return ParseArray(out, depth + 1);
       case '"': {
+        const std::size_t start = position_;
         std::string value;
+        replaced_ = false;
         H5ZARR_RETURN_IF_ERROR(ParseString(&value));
-        *out = std::move(value);
+        *out = replaced_ ? Verbatim(text_.substr(start, position_ - start)) : Json(std::move(value));
         return OkStatus();
       }
       case 't': return ParseWord("true", true, out);
@@ -248,6 +266,7 @@ class Parser {
       } else {
         position_ = behind;
         code_point = 0xFFFD;
+        replaced_ = true;
       }
     }
     AppendUtf8(code_point, out);
@@ -304,38 +323,63 @@ class Parser {
       }
     }
     double value = 0;
-    if (std::from_chars(first, last, value).ec != std::errc()) {
-      return Error("number " + std::string(token.substr(0, 40)) + " out of range");
+    if (integral || std::from_chars(first, last, value).ec != std::errc()) {
+      *out = Verbatim(token);
+    } else {
+      *out = value;
     }
-    *out = value;
     return OkStatus();
   }
 
   std::string_view text_;
   std::string_view what_;
   std::size_t position_ = 0;
+  bool replaced_ = false;  // the last string had something that UTF-8 has not
 };
 
-bool HasNonFinite(const Json& json) {
+// Whether the serialiser of Json itself would write something else than the document had.
+bool NeedsOwnDump(const Json& json) {
   if (json.is_number_float()) return !std::isfinite(json.get<double>());
-  if (!json.is_structured()) return false;
+  if (!json.is_structured()) return json.is_binary();
   for (const auto& item : json) {
-    if (HasNonFinite(item)) return true;
+    if (NeedsOwnDump(item)) return true;
   }
   return false;
 }
 
-void SpellNonFinite(Json* json) {
-  if (json->is_number_float()) {
-    const double value = json->get<double>();
-    if (std::isnan(value)) {
-      *json = "NaN";
-    } else if (std::isinf(value)) {
-      *json = value > 0 ? "Infinity" : "-Infinity";
-    }
-  } else if (json->is_structured()) {
-    for (auto& item : *json) SpellNonFinite(&item);
+std::string DumpScalar(const Json& json) {
+  if (json.is_binary()) {
+    const Json::binary_t& text = json.get_binary();
+    return std::string(text.begin(), text.end());
   }
+  if (json.is_number_float() && !std::isfinite(json.get<double>())) {
+    const double value = json.get<double>();
+    return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// What Json::dump writes, but for the scalars above.
+void AppendDump(const Json& json, int indent, int depth, std::string* out) {
+  if (!json.is_structured() || json.empty()) {
+    *out += DumpScalar(json);
+    return;
+  }
+  const auto new_line = [&](int levels) {
+    if (indent >= 0) *out += '\n' + std::string(static_cast<std::size_t>(indent * levels), ' ');
+  };
+  const bool is_object = json.is_object();
+  *out += is_object ? '{' : '[';
+  bool first = true;
+  for (const auto& [name, value] : json.items()) {
+    if (!first) *out += ',';
+    first = false;
+    new_line(depth + 1);
+    if (is_object) *out += DumpScalar(name) + (indent >= 0 ? ": " : ":");
+    AppendDump(value, indent, depth + 1, out);
+  }
+  new_line(depth);
+  *out += is_object ? '}' : ']';
 }
 
 // The end of the string whose opening quote is at `position`: behind its closing quote, or npos.
@@ -389,11 +433,23 @@ Result<Json> ParseJson(std::string_view text, std::string_view what) {
 }
 
 std::string DumpJson(const Json& json, int indent) {
-  constexpr auto kReplace = Json::error_handler_t::replace;
-  if (!HasNonFinite(json)) return json.dump(indent, ' ', false, kReplace);
-  Json finite = json;
-  SpellNonFinite(&finite);
-  return finite.dump(indent, ' ', false, kReplace);
+  if (!NeedsOwnDump(json)) return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  AppendDump(json, indent, 0, &text);
+  return text;
+}
+
+Json PlainJson(Json json) {
+  if (json.is_binary()) {
+    const std::string literal = DumpScalar(json);
+    return Parser(literal, "value").ParsePlain();
+  }
+  if (json.is_structured()) {
+    for (auto& item : json) {
+      if (item.is_structured() || item.is_binary()) item = PlainJson(std::move(item));
+    }
+  }
+  return json;
 }
 
 std::string BriefJson(const Json& json, std::size_t max_bytes) {

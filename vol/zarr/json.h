@@ -1,5 +1,5 @@
-// JSON as Zarr stores hold it: member order kept, bare NaN/Infinity accepted when reading, never
-// written.
+// JSON as Zarr stores hold it: member order kept, and every value that is not changed written as it
+// was, also what Json has no value for.
 #ifndef H5ZARR_ZARR_JSON_H_
 #define H5ZARR_ZARR_JSON_H_
 
@@ -18,16 +18,22 @@ using Json = nlohmann::ordered_json;
 
 // Parses `text`. Integers up to UINT64_MAX and down to INT64_MIN are exact. Bare NaN, Infinity and
 // -Infinity (zarr-python writes them into attributes) become floats of that value. Of members with
-// the same name the last wins, as in Python. An escaped lone surrogate becomes U+FFFD. Nesting
-// deeper than 200 levels, trailing text, numbers beyond a double's range and invalid UTF-8 are
-// kCorrupt, saying where. `what` names the document in messages ("a/zarr.json").
+// the same name the last wins, as in Python. Larger integers, numbers beyond a double's range and
+// strings with an escaped lone surrogate are kept verbatim: as a `binary` that holds the literal, which
+// is no number and no string (PlainJson). Nesting deeper than 200 levels, trailing text and invalid
+// UTF-8 are kCorrupt, saying where. `what` names the document in messages ("a/zarr.json").
 Result<Json> ParseJson(std::string_view text, std::string_view what);
 
 // The text of `json`, indented by two spaces as zarr-python does (`indent` -1: on one line).
-// Non-finite numbers are written as the strings "NaN", "Infinity", "-Infinity" (the bare tokens are
-// not JSON: other readers refuse the whole document). REQUIRES: strings are valid UTF-8 (other
-// bytes are written as U+FFFD).
+// What ParseJson kept verbatim is written so; floats that are not finite as the bare tokens they were.
+// Nobody else may put such floats into a document (the tokens are not JSON, and some readers refuse
+// all of it): new ones are the strings "NaN", "Infinity", "-Infinity". REQUIRES: strings are valid
+// UTF-8 (other bytes are written as U+FFFD).
 std::string DumpJson(const Json& json, int indent = 2);
+
+// `json` with what was kept verbatim replaced by the nearest plain value: numbers by doubles, which may
+// be infinite; lone surrogates in strings by U+FFFD.
+Json PlainJson(Json json);
 
 // The text on one line, at most `max_bytes` of it: for messages.
 std::string BriefJson(const Json& json, std::size_t max_bytes = 80);

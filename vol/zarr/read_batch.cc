@@ -48,6 +48,7 @@ Status ReadBatch::RunOnce() {
   last_need_ = nullptr;
   local_jobs_.clear();
   stores_.clear();
+  saw_absent_ = false;
   H5ZARR_RETURN_IF_ERROR(ReadIndexes());
   H5ZARR_RETURN_IF_ERROR(PlanOps());
   H5ZARR_RETURN_IF_ERROR(RunLocal());
@@ -56,6 +57,17 @@ Status ReadBatch::RunOnce() {
       return OnData(todo.ops[index], todo.refs[index], result);
     };
     H5ZARR_RETURN_IF_ERROR(store->ReadBatch(todo.ops, sink, executor_));
+  }
+  return CheckAbsence();
+}
+
+Status ReadBatch::CheckAbsence() const {
+  if (!saw_absent_) return OkStatus();
+  const Array::Impl* checked = nullptr;
+  for (const ReadJob& job : jobs_) {
+    if (job.array == checked) continue;
+    checked = job.array;
+    H5ZARR_RETURN_IF_ERROR(checked->CheckDocument());
   }
   return OkStatus();
 }
@@ -110,6 +122,7 @@ Status ReadBatch::ReadIndexes() {
     };
     H5ZARR_RETURN_IF_ERROR(group.first->ReadBatch(ops, sink, executor_));
     for (IndexNeed* need : needs) {
+      if (!need->index) saw_absent_ = true;
       if (need->index) need->array->indexes.Insert(need->object, need->index);
     }
   }
@@ -225,6 +238,7 @@ Status ReadBatch::OnData(const ReadOp& op, const DataOp& ref, const ReadResult& 
   if (!result.bytes && job.array->sharding()) {
     return ChangedError(job.array->Describe(job.task.id) + ": the shard has gone");
   }
+  if (!result.bytes) saw_absent_ = true;
   Status status;
   if (ref.has_window) {
     status = OnWindow(job, op, ref.window, result);

@@ -3,6 +3,7 @@
 #ifndef H5ZARR_ZARR_READ_BATCH_H_
 #define H5ZARR_ZARR_READ_BATCH_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -72,6 +73,8 @@ class ReadBatch {
   };
 
   Status RunOnce();
+  // Where objects are absent because the array itself is, there is no fill to be read.
+  Status CheckAbsence() const;
   Status ReadIndexes();
   IndexNeed& NeedIndex(Array::Impl* array, uint64_t object);
   void ForgetIndexes();
@@ -100,6 +103,7 @@ class ReadBatch {
   std::map<std::pair<Array::Impl*, uint64_t>, IndexNeed> needs_;
   IndexNeed* last_need_ = nullptr;
   ScratchPool scratch_;
+  std::atomic<bool> saw_absent_ = false;  // some object was not there
   std::mutex keep_mutex_;  // guards every request's keep_alive while workers run
 };
 

@@ -24,8 +24,7 @@ TEST_CASE("every inner codec survives words, codec and words") {
        {H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 9), H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, 22),
         H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, -7), kBloscZstdBits,
         H5ZARR_SHARD_CODEC(H5ZARR_SHARD_CRC32C, 0)}) {
-    const Words words = {H5ZARR_SHARD_VERSION | H5ZARR_SHARD_INDEX_AT_START, 2,    4, 3,
-                         H5ZARR_SHARD_CODEC(H5ZARR_SHARD_SHUFFLE, 0),        codec};
+    const Words words = {H5ZARR_SHARD_VERSION | H5ZARR_SHARD_INDEX_AT_START, 2, 4, 3, codec};
     const Result<Sharding> sharding = ShardingFromWords(words, DType::Int(4), chunk);
     REQUIRE(sharding.ok());
     CHECK(sharding.value().index_at_start);
@@ -35,6 +34,21 @@ TEST_CASE("every inner codec survives words, codec and words") {
     CHECK(again->plain_index);
     CHECK(WordsFromSharding(*again, 2) == words);
   }
+}
+
+TEST_CASE("a shuffle joins the compressor behind it, as blosc") {
+  const auto inner = [](const Words& codecs) {
+    Words words = {1, 1, 4};
+    words.insert(words.end(), codecs.begin(), codecs.end());
+    return ShardingFromWords(words, DType::Int(4), std::vector<uint64_t>{8}).value().inner_codecs;
+  };
+  constexpr unsigned kShuffle = H5ZARR_SHARD_SHUFFLE;
+  CHECK(inner({kShuffle, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 4)}) ==
+        std::vector{BloscSpec({"zlib", 4, BloscShuffle::kByte}, DType::Int(4), 3)});
+  CHECK(inner({kShuffle, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, 5)}) ==
+        std::vector{BloscSpec({"zstd", 3, BloscShuffle::kByte}, DType::Int(4), 3)});
+  CHECK(inner({kShuffle, kBloscZstdBits}) == inner({kBloscZstdBits}));
+  CHECK(inner({kShuffle}).empty());
 }
 
 TEST_CASE("blosc's word is its level, compressor and shuffle") {

@@ -28,15 +28,29 @@ TEST_CASE("integers of 64 bits keep their exact value") {
   CHECK(DumpJson(json, -1) == "[18446744073709551615,-9223372036854775808,9007199254740993]");
 }
 
-TEST_CASE("integers beyond 64 bits become floats") {
-  CHECK(Parsed("18446744073709551616").get<double>() == 0x1p64);
+TEST_CASE("what has no value in Json is kept as it was spelled") {
+  const std::string text =
+      R"({"a":[18446744073709551616,-9223372036854775809,1e400,-1e400],"b":{"c":"a\ud800b"},"d":{}})";
+  const Json json = Parsed(text);
+  CHECK(DumpJson(json, -1) == text);
+  CHECK(DumpJson(json).find("[\n    18446744073709551616,\n    -9223372036854775809,") !=
+        std::string::npos);
+  const Json plain = PlainJson(json);
+  CHECK(plain["a"][0].get<double>() == 0x1p64);
+  CHECK(plain["a"][3].get<double>() == -HUGE_VAL);
+  CHECK(plain["b"]["c"].get<std::string>() == "a\uFFFDb");
 }
 
-TEST_CASE("bare NaN and Infinity are read as floats and written as strings") {
+TEST_CASE("numbers keep being integers or floats, and the sign of zero") {
+  const std::string text = "[1.0,1,-0.0,0.1,1e+22]";
+  CHECK(DumpJson(Parsed(text), -1) == text);
+}
+
+TEST_CASE("bare NaN and Infinity are floats, and stay bare where they were") {
   const Json json = Parsed(R"({"a": [NaN, Infinity, -Infinity]})");
   CHECK(std::isnan(json["a"][0].get<double>()));
   CHECK(json["a"][2].get<double>() == -HUGE_VAL);
-  CHECK(DumpJson(json, -1) == R"({"a":["NaN","Infinity","-Infinity"]})");
+  CHECK(DumpJson(json, -1) == R"({"a":[NaN,Infinity,-Infinity]})");
 }
 
 TEST_CASE("members keep their order and the last of the same name wins") {
@@ -56,8 +70,8 @@ TEST_CASE("escapes become UTF-8") {
 }
 
 TEST_CASE("an escaped lone surrogate becomes the replacement character") {
-  CHECK(Parsed(R"("a\ud800b")").get<std::string>() == "a\uFFFDb");
-  CHECK(Parsed(R"("\ud800\u0041")").get<std::string>() ==
+  CHECK(PlainJson(Parsed(R"("a\ud800b")")).get<std::string>() == "a\uFFFDb");
+  CHECK(PlainJson(Parsed(R"("\ud800\u0041")")).get<std::string>() ==
         "\uFFFD"
         "A");
 }

@@ -145,8 +145,12 @@ Status NotStored(const hsize_t* offset) {
 }
 
 Status ChunkStorageBytes(Object* object, H5VL_native_dataset_get_chunk_storage_size_t* args) {
+  H5ZARR_ASSIGN_OR_RETURN(const Array* const array, ArrayOf(object));
+  // Any offset within the chunk names it here.
+  std::vector<hsize_t> offset(args->offset, args->offset + RankOf(object, *array));
+  for (std::size_t i = 0; i < offset.size(); ++i) offset[i] -= offset[i] % array->unit_shape()[i];
   haddr_t address = HADDR_UNDEF;
-  H5VL_native_dataset_get_chunk_info_by_coord_t info = {args->offset, nullptr, &address, args->size};
+  H5VL_native_dataset_get_chunk_info_by_coord_t info = {offset.data(), nullptr, &address, args->size};
   H5ZARR_RETURN_IF_ERROR(InfoByOffset(object, &info));
   return address == HADDR_UNDEF ? NotStored(args->offset) : OkStatus();
 }

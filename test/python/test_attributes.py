@@ -177,6 +177,20 @@ def test_order_of_creation(store):
         assert list(f.attrs) == names
 
 
+def test_xarray_opens_scalars_of_version_2(store):
+    pytest.importorskip("h5netcdf", reason="only in the main environment")
+    code = """
+import h5py, sys, xarray as xr
+with h5py.File(sys.argv[1], "w") as f:
+    f["s"] = 5.5
+ds = xr.open_zarr(sys.argv[1], consolidated=False)
+assert ds["s"].dims == () and float(ds["s"]) == 5.5
+with h5py.File(sys.argv[1]) as f:
+    assert list(f["s"].attrs) == []
+"""
+    run_python(code, store, connector="zarr zarr_format=2")
+
+
 def test_xarray_sees_the_dimensions(store):
     pytest.importorskip("h5netcdf", reason="only in the main environment")
     code = """

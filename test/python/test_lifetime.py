@@ -263,6 +263,53 @@ with h5py.File(store, "w") as f:
         assert sum("zarr.json" in line for line in lines) <= 10
 
 
+def test_what_waits_to_be_stored_is_bounded(store):
+    code = OPEN + """
+f = h5py.File(store, "w")
+for i in range(2500):
+    f.create_group(f"g{i:04}").attrs["i"] = i
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", code, store], env=environment(), timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    with h5py.File(store, "r") as f:
+        assert len(f) >= 1000
+        assert all(f[f"g{i:04}"].attrs["i"] == i for i in range(1000))
+
+
+INTERRUPTED = OPEN + """
+import itertools
+data = np.arange(1_000_000, dtype="i8").reshape(1000, 1000)
+f = h5py.File(store, "w" if sys.argv[2] == "write" else "r")
+if sys.argv[2] == "write":
+    a = f.create_dataset("a", data=data, chunks=(100, 100), compression="gzip", compression_opts=1)
+try:
+    print("started", flush=True)
+    for i in itertools.count():
+        if sys.argv[2] == "write":
+            a[...] = data
+        else:
+            assert (f["a"][...] == data).all()
+except KeyboardInterrupt:
+    f.close()
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("suffix", ["zarr", "h5"])
+def test_an_interrupt_arrives_and_leaves_a_good_store(tmp_path, suffix):
+    path = str(tmp_path / f"store.{suffix}")
+    for what in "write", "read":
+        program = subprocess.Popen([sys.executable, "-c", INTERRUPTED, path, what], env=environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert program.stdout.readline() == "started\n"
+        program.send_signal(signal.SIGINT)
+        said, errors = program.communicate(timeout=120)
+        assert (said, errors, program.returncode) == ("interrupted\n", "", 0)
+        with h5py.File(path, "r") as f:
+            assert (f["a"][...] == np.arange(1_000_000).reshape(1000, 1000)).all()
+
+
 def test_new_files_follow_the_umask(store):
     old = os.umask(0o027)
     try:

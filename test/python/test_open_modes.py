@@ -1,5 +1,7 @@
 """Modes and spellings of paths: a store opens, and refuses to open, as an HDF5 file would."""
+import json
 import os
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -129,6 +131,56 @@ def test_a_group_within_a_store_opens_as_a_file(store):
     with h5py.File(store + "/g/h", "r") as f:
         assert sorted(f) == ["a"]
         assert f["a"][...].tolist() == [4, 5]
+
+
+@pytest.fixture
+def outer(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"], f["h/a"] = [4, 5], 6
+    return store
+
+
+def copies(store):
+    """The consolidated metadata of a v3 store, and what they should be."""
+    held = json.loads((Path(store) / "zarr.json").read_text())["consolidated_metadata"]["metadata"]
+    return held, {str(f.parent.relative_to(store)): json.loads(f.read_text())
+                  for f in Path(store).rglob("zarr.json") if f.parent != Path(store)}
+
+
+def test_a_change_within_keeps_the_outer_stores_consolidated_metadata_true(outer):
+    zarr = pytest.importorskip("zarr")
+    zarr.consolidate_metadata(outer)
+    with h5py.File(outer + "/g", "r+") as f:
+        f.attrs["x"] = 1
+        f["new"] = [1, 2, 3]
+        del f["a"]
+        f.flush()
+        assert json.loads((Path(outer) / "zarr.json").read_text()).get("consolidated_metadata") is None
+    held, expected = copies(outer)
+    assert held == expected and set(held) == {"g", "g/new", "h", "h/a"}
+    assert zarr.open_group(outer)["g/new"][...].tolist() == [1, 2, 3]
+    with h5py.File(outer + "/g", "w") as f:
+        f["last"] = 1
+    held, expected = copies(outer)
+    assert held == expected and set(held) == {"g", "g/last", "h", "h/a"}
+
+
+@pytest.mark.parametrize("one, two", [("", "/g"), ("/g", ""), ("/g", "/h")])
+@pytest.mark.parametrize("modes", [("r+", "r+"), ("r", "r+"), ("r+", "r"), ("r+", "w")])
+def test_parts_of_one_store_are_not_open_together_when_one_is_written(outer, one, two, modes):
+    before = tree(outer)
+    with h5py.File(outer + one, modes[0]) as f:
+        with pytest.raises(OSError, match="part of the same Zarr store"):
+            h5py.File(outer + two, modes[1])
+        assert sorted(f)
+    assert tree(outer) == before
+    h5py.File(outer + two, modes[1]).close()
+
+
+def test_parts_of_one_store_are_read_together(outer):
+    with h5py.File(outer, "r") as f, h5py.File(outer + "/g", "r") as g, h5py.File(outer + "/h", "r") as h:
+        assert f["g/a"][...].tolist() == g["a"][...].tolist() == [4, 5]
+        assert h["a"][()] == 6
 
 
 def test_two_readers_of_one_store(made):

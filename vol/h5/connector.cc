@@ -143,7 +143,14 @@ Status SaveBeforeClose(const Object* object) {
   shadow::StoreFile* store = object->store.get();
   if (store == nullptr || !object->counted) return OkStatus();
   const bool last = store->open_objects() == 1;
-  if (!last && object->native.type != H5I_FILE) return OkStatus();
+  if (!last && object->native.type != H5I_FILE) {
+    // A failure loses nothing: it comes again with the flush or close that is to report it.
+    if (store->HasManyPending() && !host::HostIsTerminating()) {
+      const host::KeepErrors keep;
+      (void)host::CatchAll([&] { return store->Save(shadow::StoreFile::Purpose::kFlush); }).ok();
+    }
+    return OkStatus();
+  }
   return host::CatchAll([&] {
     return last ? store->SaveForClose() : store->Save(shadow::StoreFile::Purpose::kClose);
   });

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "h5/connector.h"
+#include "h5/file_name.h"
 #include "host/host_api.h"
 #include "shadow/creation_map.h"
 #include "store/local_store.h"
@@ -20,97 +21,6 @@ namespace h5zarr {
 namespace {
 
 using shadow::StoreFile;
-
-constexpr std::string_view kRemoteSchemes[] = {"http://", "https://", "s3://"};
-
-// A file name as the program gave it, taken apart.
-struct FileName {
-  std::string given;
-  std::string path;       // absolute, without trailing '/', its folder resolved through links
-  bool remote = false;
-  bool looks_like_zarr = false;  // by its ending
-};
-
-std::string PercentDecoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::sscanf(std::string(text.substr(i + 1, 2)).c_str(), "%2x", &value) == 1) {
-      decoded += static_cast<char>(value);
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
-FileName ParseFileName(const char* given) {
-  FileName name;
-  name.given = given;
-  std::string path = name.given;
-  for (std::string_view scheme : kRemoteSchemes) {
-    if (path.starts_with(scheme)) name.remote = true;
-  }
-  if (path.starts_with("file://")) {
-    path = PercentDecoded(std::string_view(path).substr(7));
-    if (path.starts_with("localhost/")) path = path.substr(9);
-  }
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  name.looks_like_zarr = path.ends_with(".zarr");
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) != nullptr) {
-    name.path = resolved;
-    return name;
-  }
-  // Not there (yet): its folder may be.
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0              ? "/"
-                                                       : path.substr(0, slash);
-  const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (realpath(folder.c_str(), resolved) != nullptr) {
-    name.path = resolved;
-    if (name.path.back() != '/') name.path += '/';
-    name.path += base;
-  } else {
-    name.path = path;
-  }
-  return name;
-}
-
-bool IsRegularFile(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-bool IsFolder(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-// A folder with a Zarr document of its own. At most four `stat`s.
-bool HasRootDocument(const std::string& path) {
-  return IsFolder(path) && (IsRegularFile(path + "/zarr.json") || IsRegularFile(path + "/.zgroup") ||
-                            IsRegularFile(path + "/.zarray"));
-}
-
-// Also a folder whose groups are implicit. Looks at more than HasRootDocument.
-bool IsStore(const std::string& path) {
-  if (HasRootDocument(path)) return true;
-  if (!IsFolder(path)) return false;
-  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
-  zarr::Hierarchy hierarchy(store.get());
-  const auto root = hierarchy.Open("");
-  return root.ok() && root->has_value();
-}
-
-bool IsEmptyFolder(const std::string& path) {
-  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
-  const auto entries = store->List("");
-  return entries.ok() && entries->empty();
-}
 
 // The access list for native calls: the program's, with the native connector in it.
 Result<Handle> NativeFapl(hid_t fapl) {
@@ -232,6 +142,26 @@ void PrepareHost() {
   RegisterFilters();
 }
 
+// Two parts of one store are two stores here, each with what it knows and has not stored yet: to have
+// both open is safe for readers only.
+Status RefuseOverlap(const FileName& name, bool writable) {
+  std::optional<std::string> outermost;
+  for (const std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
+    if (store->path() == name.path || store->forked()) continue;
+    if (!writable && !store->writable()) continue;
+    if (!outermost) outermost = OutermostStore(name.path);
+    const bool nested = store->path().starts_with(name.path + "/") ||
+                        name.path.starts_with(store->path() + "/");
+    if (!nested && OutermostStore(store->path()) != *outermost) continue;
+    return Status(StatusCode::kPermissionDenied,
+                  "unable to open '" + name.given + "': '" + store->name() +
+                      "', a part of the same Zarr store, is open, and one of them for writing; use "
+                      "the open file, or close it first",
+                  EAGAIN);
+  }
+  return OkStatus();
+}
+
 Status RefuseRemote(const FileName& name) {
   return UnsupportedError("'" + name.given +
                           "': remote stores are not supported by this version of h5zarr");
@@ -252,6 +182,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
       return Status(StatusCode::kAlreadyExists,
                     "unable to create '" + name.given + "': it is already open", EAGAIN);
     }
+    H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags));
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
@@ -313,6 +244,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.
     GetConnector().stores.Remove(store.get());
   }
+  H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
   if (writable && access(name.path.c_str(), W_OK) != 0) {
     return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
   }
@@ -460,7 +392,11 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
       return Status(StatusCode::kPermissionDenied,
                     "unable to delete '" + name.given + "': it is open", EBUSY);
     }
-    return MakeLocalStore(name.path)->DeletePrefix("");
+    H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
+    shadow::ConsolidatedAbove above(name.path, false);
+    H5ZARR_RETURN_IF_ERROR(above.Invalidate());
+    H5ZARR_RETURN_IF_ERROR(MakeLocalStore(name.path)->DeletePrefix(""));
+    return above.Rewrite();
   }
   H5VL_file_specific_args_t native_args = *args;
   H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(args->args.del.fapl_id));

@@ -67,7 +67,8 @@ StoreFile::StoreFile(std::string path, std::string name, bool writable, const Co
       executor_(executor),
       pid_(getpid()),
       store_(MakeStore(path_, writable, config)),
-      hierarchy_(store_.get()) {}
+      hierarchy_(store_.get()),
+      consolidated_above_(path_, config.durable) {}
 
 StoreFile::~StoreFile() = default;
 
@@ -202,6 +203,7 @@ NodePtr StoreFile::FindOrMakeNode(uint64_t token, H5I_type_t type) {
   node->token = token;
   node->path = StagingPath();
   node->document_changed = true;
+  ++pending_nodes_;
   zarr::GroupMetadata group;
   group.zarr_format = config_.zarr_format;
   switch (type) {
@@ -220,6 +222,7 @@ NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
   node->token = token;
   node->path = StagingPath();
   node->document_changed = true;
+  ++pending_nodes_;
   node->node.metadata = std::move(plan.metadata);
   node->dataset.element = std::move(plan.element);
   node->dataset.layout = plan.layout;

@@ -24,6 +24,7 @@
 #include "host/native.h"
 #include "host/object.h"
 #include "shadow/attribute_map.h"
+#include "shadow/consolidated_above.h"
 #include "shadow/node_state.h"
 #include "store/store.h"
 #include "zarr/hierarchy.h"
@@ -48,6 +49,8 @@ struct FormatBounds {
 
 class StoreFile : public std::enable_shared_from_this<StoreFile> {
  public:
+  static constexpr std::size_t kManyPending = 1000;
+
   // `path`: canonical absolute path; `name`: as the program spelled it. Reads the root document of an
   // existing store (`create` false): kNotFound when there is no store, kCorrupt or kUnsupported when
   // the document is damaged. `executor` must outlive the store.
@@ -135,6 +138,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // does of an unlinked file.
   enum class Purpose { kFlush, kClose };
   Status Save(Purpose purpose = Purpose::kFlush);
+  // So many nodes wait to be stored that it is time: memory, and what a killed process loses, stay
+  // bounded. Any number of changes of one node is one.
+  bool HasManyPending() const { return pending_nodes_ >= kManyPending; }
   // Save, and bring consolidated metadata up to date. For the last close.
   Status SaveForClose();
   bool forked() const;
@@ -222,6 +228,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close
+  ConsolidatedAbove consolidated_above_;
+  std::size_t pending_nodes_ = 0;    // that became changed since the last Save
   zarr::Node root_node_;             // until the root's NodeState exists
   NodePtr root_;
   std::map<uint64_t, NodePtr> nodes_;

@@ -287,6 +287,7 @@ void StoreFile::TouchLinksTo(const std::string& path) {
 void StoreFile::NoteAttribute(const NodePtr& node, const std::string& name) {
   if (node == nullptr) return;
   std::vector<std::string>& changed = node->changed_attributes;
+  if (changed.empty()) ++pending_nodes_;
   if (std::find(changed.begin(), changed.end(), name) == changed.end()) changed.push_back(name);
 }
 
@@ -295,6 +296,7 @@ void StoreFile::NoteNewAttribute(const NodePtr& node, const std::string& name) {
   // One of that name may have been deleted and not stored since: the new one comes last.
   SetAttribute(&node->node.attributes(), name, nullptr);
   std::vector<std::string>& changed = node->changed_attributes;
+  if (changed.empty()) ++pending_nodes_;
   changed.erase(std::remove(changed.begin(), changed.end(), name), changed.end());
   changed.push_back(name);
 }

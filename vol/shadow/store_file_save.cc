@@ -112,6 +112,7 @@ Status StoreFile::BeforeChange() {
     H5ZARR_ASSIGN_OR_RETURN(had_consolidated_, hierarchy_.HasConsolidated());
     if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.InvalidateConsolidated());
   }
+  H5ZARR_RETURN_IF_ERROR(consolidated_above_.Invalidate());
   change_noted_ = true;
   return OkStatus();
 }
@@ -170,6 +171,11 @@ Status StoreFile::CheckDocument(const NodeState& node) const {
 Status StoreFile::WriteDocument(const NodePtr& node) {
   std::shared_ptr<void> lock;
   if (node->node.is_array()) {
+    auto& metadata = std::get<zarr::ArrayMetadata>(node->node.metadata);
+    if (!node->stored && metadata.zarr_format == 2 && metadata.rank() == 0) {
+      // Without it xarray opens no array of a v2 store, not even one that has none.
+      metadata.attributes["_ARRAY_DIMENSIONS"] = Json::array();
+    }
     if (node->stored) {
       // Other processes lock shards by this document while they rewrite them; it is about to be replaced.
       const char* document = node->node.array().zarr_format == 3 ? "zarr.json" : ".zarray";
@@ -305,6 +311,7 @@ std::vector<NodePtr> StoreFile::ChangedNodes() const {
 
 Status StoreFile::Save(Purpose purpose) {
   if (!writable_ || forked()) return OkStatus();
+  pending_nodes_ = 0;
   if (const Status there = CheckThere(); !there.ok()) {
     return purpose == Purpose::kFlush ? there : OkStatus();
   }
@@ -326,10 +333,10 @@ Status StoreFile::Save(Purpose purpose) {
 
 Status StoreFile::SaveForClose() {
   H5ZARR_RETURN_IF_ERROR(Save(Purpose::kClose));
-  if (change_noted_ && had_consolidated_ && writable_ && !forked() && CheckThere().ok()) {
-    H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
-    change_noted_ = false;
-  }
+  if (!change_noted_ || !writable_ || forked() || !CheckThere().ok()) return OkStatus();
+  if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
+  H5ZARR_RETURN_IF_ERROR(consolidated_above_.Rewrite());
+  change_noted_ = false;
   return OkStatus();
 }
 

@@ -1,0 +1,110 @@
+#include "h5/file_name.h"
+
+#include <sys/stat.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "store/local_store.h"
+#include "zarr/hierarchy.h"
+
+namespace h5zarr {
+namespace {
+
+constexpr std::string_view kRemoteSchemes[] = {"http://", "https://", "s3://"};
+
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::sscanf(std::string(text.substr(i + 1, 2)).c_str(), "%2x", &value) == 1) {
+      decoded += static_cast<char>(value);
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
+bool IsRegularFile(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+FileName ParseFileName(const char* given) {
+  FileName name;
+  name.given = given;
+  std::string path = name.given;
+  for (std::string_view scheme : kRemoteSchemes) {
+    if (path.starts_with(scheme)) name.remote = true;
+  }
+  if (path.starts_with("file://")) {
+    path = PercentDecoded(std::string_view(path).substr(7));
+    if (path.starts_with("localhost/")) path = path.substr(9);
+  }
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  name.looks_like_zarr = path.ends_with(".zarr");
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) != nullptr) {
+    name.path = resolved;
+    return name;
+  }
+  // Not there (yet): its folder may be.
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0              ? "/"
+                                                       : path.substr(0, slash);
+  const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (realpath(folder.c_str(), resolved) != nullptr) {
+    name.path = resolved;
+    if (name.path.back() != '/') name.path += '/';
+    name.path += base;
+  } else {
+    name.path = path;
+  }
+  return name;
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool HasRootDocument(const std::string& path) {
+  return IsFolder(path) && (IsRegularFile(path + "/zarr.json") || IsRegularFile(path + "/.zgroup") ||
+                            IsRegularFile(path + "/.zarray"));
+}
+
+bool IsStore(const std::string& path) {
+  if (HasRootDocument(path)) return true;
+  if (!IsFolder(path)) return false;
+  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
+  zarr::Hierarchy hierarchy(store.get());
+  const auto root = hierarchy.Open("");
+  return root.ok() && root->has_value();
+}
+
+bool IsEmptyFolder(const std::string& path) {
+  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
+  const auto entries = store->List("");
+  return entries.ok() && entries->empty();
+}
+
+std::string OutermostStore(const std::string& path) {
+  std::string outermost = path;
+  for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = path.rfind('/', slash - 1)) {
+    const std::string above = path.substr(0, slash);
+    if (HasRootDocument(above)) outermost = above;
+  }
+  return outermost;
+}
+
+}  // namespace h5zarr

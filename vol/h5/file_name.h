@@ -1,0 +1,30 @@
+// file_name: the names that programs give to files, and what lies there: stores, folders, files.
+#ifndef H5ZARR_H5_FILE_NAME_H_
+#define H5ZARR_H5_FILE_NAME_H_
+
+#include <string>
+
+namespace h5zarr {
+
+// A file name as the program gave it, taken apart.
+struct FileName {
+  std::string given;
+  std::string path;       // absolute, without trailing '/', its folder resolved through links
+  bool remote = false;
+  bool looks_like_zarr = false;  // by its ending
+};
+
+FileName ParseFileName(const char* given);
+
+bool IsFolder(const std::string& path);
+bool IsEmptyFolder(const std::string& path);
+// A folder with a Zarr document of its own. At most four `stat`s.
+bool HasRootDocument(const std::string& path);
+// Also a folder whose groups are implicit. Looks at more than HasRootDocument.
+bool IsStore(const std::string& path);
+// The outermost folder around (or at) `path` that is a Zarr store by its own document.
+std::string OutermostStore(const std::string& path);
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_H5_FILE_NAME_H_

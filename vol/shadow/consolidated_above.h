@@ -1,0 +1,39 @@
+// ConsolidatedAbove: consolidated metadata of the stores that a store lies in (`x.zarr` above
+// `x.zarr/group`). They hold copies of what is below them, which change with it.
+#ifndef H5ZARR_SHADOW_CONSOLIDATED_ABOVE_H_
+#define H5ZARR_SHADOW_CONSOLIDATED_ABOVE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "store/store.h"
+#include "zarr/hierarchy.h"
+
+namespace h5zarr::shadow {
+
+class ConsolidatedAbove {
+ public:
+  // `path`: the canonical absolute path of the store below. Reads nothing.
+  ConsolidatedAbove(std::string path, bool durable) : path_(std::move(path)), durable_(durable) {}
+
+  // Before a change at `path` or below: removes the copies, wherever there are some.
+  Status Invalidate();
+  // Writes anew what Invalidate removed.
+  Status Rewrite();
+
+ private:
+  struct Above {
+    std::unique_ptr<Store> store;
+    std::unique_ptr<zarr::Hierarchy> hierarchy;
+  };
+
+  std::string path_;
+  bool durable_;
+  std::vector<Above> removed_;
+};
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_CONSOLIDATED_ABOVE_H_

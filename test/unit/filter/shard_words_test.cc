@@ -12,6 +12,8 @@ namespace h5zarr::filter {
 namespace {
 
 using zarr::ArrayToBytesSpec;
+using zarr::BloscShuffle;
+using zarr::BloscSpec;
 using zarr::Json;
 
 using Words = std::vector<unsigned>;

@@ -1,4 +1,6 @@
 """H5Ocopy within and between stores and HDF5 files: every kind of object arrives with its values."""
+import os
+
 import h5py
 import numpy as np
 import pytest
@@ -142,14 +144,112 @@ def test_copies_mix_with_moves_and_resizing(store):
         assert f["y"][...].tolist() == [*range(49), 1, *[0] * 10]
 
 
-@pytest.mark.parametrize("source", ["s.h5", "s.zarr"])
-@pytest.mark.parametrize("target", ["t.h5", "t.zarr"])
-def test_a_copy_that_would_lose_data_behind_an_external_link_is_refused(tmp_path, source, target):
-    with h5py.File(tmp_path / "other.zarr", "w") as f:
-        f["d"] = np.arange(9)
-    with h5py.File(tmp_path / source, "w") as f:
-        f["g/ext"] = h5py.ExternalLink("other.zarr", "/d")
-    with h5py.File(tmp_path / source, "r") as f, h5py.File(tmp_path / target, "w") as t:
-        with pytest.raises(Exception, match="external link"):
-            f.copy("g", t, expand_external=True)
-        assert "g" not in t
+def build_linked(folder, source):
+    """A source whose links and references lead everywhere; its own file and `far` are closed again."""
+    with h5py.File(folder / ("far" + source), "w") as f:
+        f["d"], f["g/x"], f["g/deep/y"] = np.arange(9), np.arange(4.0), np.arange(2)
+        f["g"].attrs["far"] = 1
+        f["g/in"] = h5py.SoftLink("/g/deep")
+    with h5py.File(folder / ("s" + source), "w") as f:
+        f["g/ext"] = h5py.ExternalLink("far" + source, "/d")
+        f["g/extgroup"] = h5py.ExternalLink("far" + source, "/g")
+        f["g/soft"] = h5py.SoftLink("/other/z")
+        f["g/softgroup"] = h5py.SoftLink("/other")
+        f["g/through"] = h5py.SoftLink("/g/extgroup/deep")
+        f["g/dead"] = h5py.SoftLink("/none")
+        f["g/deadext"] = h5py.ExternalLink("none.h5", "/d")
+        f["g/own"] = np.arange(6)
+        f["other/z"] = np.arange(3, dtype="i2")
+        f["other"].attrs["o"] = "text"
+
+
+def links_of(group):
+    return {name: type(group.get(name, getlink=True)).__name__ for name in group}
+
+
+@pytest.mark.parametrize("flags", [{"expand_soft": True}, {"expand_external": True}, {"expand_soft": True, "expand_external": True},
+                                   {"expand_soft": True, "expand_external": True, "shallow": True}, {}])
+@pytest.mark.parametrize("source, target", [pair for pair in both_ways if pair != (".h5", ".h5")])
+def test_links_are_expanded_as_in_hdf5(tmp_path, source, target, flags):
+    seen = []
+    for name, a, b in (("ours", source, target), ("native", ".h5", ".h5")):
+        os.makedirs(tmp_path / name)
+        build_linked(tmp_path / name, a)
+        with h5py.File(tmp_path / name / ("s" + a), "r") as s, h5py.File(tmp_path / name / ("t" + b), "w") as t:
+            s.copy("g", t, name="q", **flags)
+            seen.append((links_of(t["q"]), described(t["q"])))
+        for link in ("far", "s"):  # nothing may lead back
+            os.rename(tmp_path / name / (link + a), tmp_path / name / (link + "gone"))
+        with h5py.File(tmp_path / name / ("t" + b), "r") as t:
+            seen.append((links_of(t["q"]), described(t["q"])))
+    assert seen[0] == seen[2] and seen[1] == seen[3]
+
+
+@pytest.mark.parametrize("parent, linked, target", [(".h5", ".zarr", ".h5"), (".h5", ".zarr", ".zarr"), (".zarr", ".h5", ".zarr"), (".zarr", ".h5", ".h5")])
+def test_links_into_the_other_form_are_expanded(tmp_path, parent, linked, target):
+    with h5py.File(tmp_path / ("far" + linked), "w") as f:
+        f["g/deep/x"] = np.arange(9)
+    with h5py.File(tmp_path / ("s" + parent), "w") as f:
+        f["g/own"] = np.arange(3)
+        f["g/ext"] = h5py.ExternalLink("far" + linked, "/g")
+    with h5py.File(tmp_path / ("s" + parent), "r") as s, h5py.File(tmp_path / ("t" + target), "w") as t:
+        s.copy("g", t, expand_external=True)
+    with h5py.File(tmp_path / ("t" + target), "r") as t:
+        assert t["g/ext/deep/x"][...].tolist() == list(range(9)) and t["g/own"][2] == 2
+
+
+def build_references(path):
+    with h5py.File(path, "w") as f:
+        f["g/a"], f["out/b"] = np.arange(3), np.arange(4)
+        f["out/b"].attrs["back"] = f["g/a"].ref
+        f["g"].attrs["to"] = f["out/b"].ref
+        f["g/a"].attrs["both"] = np.array([f["g/a"].ref, f["out/b"].ref], dtype=h5py.ref_dtype)
+        f.create_dataset("g/refs", data=[f["g/a"].ref, f["out/b"].ref, f["out"].ref], dtype=h5py.ref_dtype)
+        f.create_dataset("g/null", (2,), dtype=h5py.ref_dtype)
+
+
+def led_to(f, reference):
+    if not reference:
+        return None
+    item = f[reference]
+    return item[...].tolist() if isinstance(item, h5py.Dataset) else sorted(item)
+
+
+@pytest.mark.parametrize("expand", [True, False])
+@pytest.mark.parametrize("source, target", [pair for pair in both_ways if pair != (".h5", ".h5")] + [(".zarr", None)])
+def test_references_are_expanded_or_dropped_as_in_hdf5(tmp_path, source, target, expand):
+    seen = []
+    for name, a, b in (("ours", source, target), ("native", ".h5", target and ".h5")):
+        os.makedirs(tmp_path / name)
+        build_references(tmp_path / name / ("s" + a))
+        last = tmp_path / name / (("t" + b) if b else "s" + a)
+        with h5py.File(tmp_path / name / ("s" + a), "r" if b else "r+") as s:
+            if b:
+                with h5py.File(last, "w") as t:
+                    s.copy("g", t, name="q", expand_refs=expand)
+            else:
+                s.copy("g", s, name="q", expand_refs=expand)
+        with h5py.File(last, "r") as t:
+            q = t["q"]
+            seen.append(([led_to(t, r) for r in q["refs"][...]], [led_to(t, r) for r in q["null"][...]],
+                         led_to(t, q.attrs["to"]), [led_to(t, r) for r in q["a"].attrs["both"]],
+                         expand and t[q["refs"][0]] == q["a"],
+                         expand and led_to(t, t[q["refs"][1]].attrs["back"]),
+                         sum(key.startswith("~obj_pointed_by_") for key in t) > 0))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("target", KINDS)
+def test_nothing_is_left_of_a_copy_that_fails(tmp_path, target):
+    with h5py.File(tmp_path / "s.zarr", "w") as f:
+        f["g/a"], f["g/b/c"] = np.arange(4), np.arange(4)
+        f["g/damaged"] = np.arange(3)
+    with open(tmp_path / "s.zarr/g/damaged/zarr.json", "w") as document:
+        document.write("{")
+    with h5py.File(tmp_path / "s.zarr", "r") as s, h5py.File(tmp_path / ("t" + target), "w") as t:
+        with pytest.raises(Exception, match="damaged"):
+            s.copy("g", t, name="q")
+        assert "q" not in t and list(t) == []
+        s.copy("g/b", t, name="q")
+    with h5py.File(tmp_path / ("t" + target), "r") as t:
+        assert list(t) == ["q"] and t["q/c"][3] == 3

@@ -7,25 +7,16 @@
 namespace h5zarr {
 namespace {
 
-using shadow::NodePtr;
-
-// The node whose attributes a location means, ready for an operation on the attribute `name` (null:
+// The object whose attributes a location means, ready for an operation on the attribute `name` (null:
 // on any). By index, the index is among attributes, not links.
-Result<NodePtr> PrepareOwner(const Object* object, const H5VL_loc_params_t* loc, const char* name) {
-  if (object == nullptr || object->store == nullptr) return NodePtr();
-  NodePtr owner;
-  if (loc->type != H5VL_OBJECT_BY_IDX) {
-    H5ZARR_ASSIGN_OR_RETURN(owner, PrepareLocation(object, loc));
-  } else {
-    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found,
-                            object->store->Resolve(object->node, loc->loc_data.loc_by_idx.name));
-    owner = found.node;
-  }
+Result<Place> LocateOwner(void* object, const H5VL_loc_params_t* loc, const char* name) {
+  H5ZARR_ASSIGN_OR_RETURN(Place at, Locate(AsObject(object), loc));
   // The one attribute that is not there from the beginning.
-  if (name == nullptr || std::strcmp(name, "REFERENCE_LIST") == 0) {
-    H5ZARR_RETURN_IF_ERROR(object->store->CompleteAttributes(owner));
+  const bool concerned = name == nullptr || std::strcmp(name, "REFERENCE_LIST") == 0;
+  if (concerned && at.store() != nullptr) {
+    H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
   }
-  return owner;
+  return at;
 }
 
 Result<std::string> NameOfAttribute(void* owner, const H5VL_loc_params_t& loc) {
@@ -51,37 +42,31 @@ Result<std::string> NameOfAttribute(void* owner, const H5VL_loc_params_t& loc) {
 
 void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t type,
                   hid_t space, hid_t acpl, hid_t aapl, hid_t dxpl, void** request) {
-  return host::GuardPointer("attr_create", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc, name));
-    void* under = H5VLattr_create(object->native.under, loc, host::NativeConnector(), name, type,
-                                  space, acpl, aapl, dxpl, request);
-    if (under != nullptr && object->store != nullptr) {
-      object->store->NoteNewAttribute(owner, name);
-    }
-    return WrapAttribute(under, object, owner, name);
+  return PathGuardPointer("attr_create", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
+    H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
+    void* under = H5VLattr_create(at.under(), &at.loc, host::NativeConnector(), name, type, space,
+                                  acpl, aapl, dxpl, request);
+    if (under != nullptr && at.store() != nullptr) at.store()->NoteNewAttribute(at.node, name);
+    return WrapAttribute(under, at.object, at.node, name);
   });
 }
 
 void* attr_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t aapl, hid_t dxpl,
                 void** request) {
-  return host::GuardPointer("attr_open", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc, name));
-    void* under = H5VLattr_open(object->native.under, loc, host::NativeConnector(), name, aapl,
-                                dxpl, request);
+  return PathGuardPointer("attr_open", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
+    void* under = H5VLattr_open(at.under(), &at.loc, host::NativeConnector(), name, aapl, dxpl,
+                                request);
     std::string full_name;
-    if (under != nullptr && object->store != nullptr) {
+    if (under != nullptr && at.store() != nullptr) {
       if (name != nullptr) {
         full_name = name;
       } else {
         H5ZARR_ASSIGN_OR_RETURN(full_name, NameOfAttribute(under, host::LocSelf(H5I_ATTR)));
       }
     }
-    return WrapAttribute(under, object, owner, std::move(full_name));
+    return WrapAttribute(under, at.object, at.node, std::move(full_name));
   });
 }
 
@@ -103,18 +88,24 @@ herr_t attr_write(void* opaque, hid_t type, const void* buffer, hid_t dxpl, void
 }
 
 herr_t attr_get(void* opaque, H5VL_attr_get_args_t* args, hid_t dxpl, void** request) {
-  return host::Guard("attr_get", [&]() -> Status {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
+  return PathGuard("attr_get", [&]() -> Status {
+    H5VL_attr_get_args_t native_args = *args;
+    H5VL_loc_params_t* loc = nullptr;
+    const char* name = "";
     if (args->op_type == H5VL_ATTR_GET_INFO) {
-      H5ZARR_RETURN_IF_ERROR(PrepareOwner(object, &args->args.get_info.loc_params,
-                                          args->args.get_info.attr_name)
-                                 .status());
+      loc = &native_args.args.get_info.loc_params;
+      name = args->args.get_info.attr_name;
     } else if (args->op_type == H5VL_ATTR_GET_NAME) {
-      H5ZARR_RETURN_IF_ERROR(PrepareOwner(object, &args->args.get_name.loc_params, "").status());
+      loc = &native_args.args.get_name.loc_params;
     }
+    if (loc == nullptr) {
+      return NativeStatus(
+          H5VLattr_get(UnderOf(opaque), host::NativeConnector(), args, dxpl, request));
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
+    *loc = at.loc;
     return NativeStatus(
-        H5VLattr_get(object->native.under, host::NativeConnector(), args, dxpl, request));
+        H5VLattr_get(at.under(), host::NativeConnector(), &native_args, dxpl, request));
   });
 }
 
@@ -157,21 +148,18 @@ const char* NameOperatedOn(const H5VL_attr_specific_args_t& args) {
 
 herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_specific_args_t* args,
                      hid_t dxpl, void** request) {
-  return host::GuardValue("attr_specific", [&]() -> Result<herr_t> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
+  return PathGuardValue("attr_specific", [&]() -> Result<herr_t> {
     const bool changes = args->op_type != H5VL_ATTR_EXISTS && args->op_type != H5VL_ATTR_ITER;
-    if (changes) H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    const char* name = NameOperatedOn(*args);
-    H5ZARR_ASSIGN_OR_RETURN(const NodePtr owner, PrepareOwner(object, loc, name));
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, NameOperatedOn(*args)));
+    if (changes) H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
     std::vector<std::string> names;
-    if (changes && object->store != nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(names, ChangedNames(object, loc, args));
+    if (changes && at.store() != nullptr) {
+      H5ZARR_ASSIGN_OR_RETURN(names, ChangedNames(at.object, &at.loc, args));
     }
-    const herr_t result = H5VLattr_specific(object->native.under, loc, host::NativeConnector(),
-                                            args, dxpl, request);
+    const herr_t result =
+        H5VLattr_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
-    for (const std::string& name : names) object->store->NoteAttribute(owner, name);
+    for (const std::string& name : names) at.store()->NoteAttribute(at.node, name);
     return result;
   });
 }

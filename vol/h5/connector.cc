@@ -191,45 +191,4 @@ Status RequireWritable(const Object* object) {
   return object->store->CheckWritable();
 }
 
-Result<shadow::NodePtr> PrepareLocation(const Object* object, const H5VL_loc_params_t* loc) {
-  if (object == nullptr || object->store == nullptr) return shadow::NodePtr();
-  shadow::StoreFile& store = *object->store;
-  switch (loc->type) {
-    case H5VL_OBJECT_BY_SELF: {
-      H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution self, store.Resolve(object->node, "."));
-      return self.node;
-    }
-    case H5VL_OBJECT_BY_NAME: {
-      H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution named,
-                              store.Resolve(object->node, loc->loc_data.loc_by_name.name));
-      return named.node;
-    }
-    case H5VL_OBJECT_BY_IDX: {
-      // Which link is the n-th can only be told when all are there.
-      H5ZARR_ASSIGN_OR_RETURN(shadow::Resolution group,
-                              store.Resolve(object->node, loc->loc_data.loc_by_idx.name));
-      if (group.node != nullptr) H5ZARR_RETURN_IF_ERROR(store.Fill(group.node, false));
-      return shadow::NodePtr();
-    }
-    case H5VL_OBJECT_BY_TOKEN:
-      return store.FindNode(host::TokenKey(*loc->loc_data.loc_by_token.token));
-  }
-  return shadow::NodePtr();
-}
-
-Status PrepareNewPath(const Object* object, const H5VL_loc_params_t* loc, const char* path) {
-  H5ZARR_RETURN_IF_ERROR(object->store->CheckNewPath(path));
-  H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found, PreparePath(object, loc, path));
-  if (!found.left_store) return OkStatus();
-  return UnsupportedError("'" + std::string(path) +
-                          "' leads through an external link: open the linked group and create it there");
-}
-
-Result<shadow::Resolution> PreparePath(const Object* object, const H5VL_loc_params_t* loc,
-                                       const char* path) {
-  if (object == nullptr || object->store == nullptr) return shadow::Resolution();
-  H5ZARR_ASSIGN_OR_RETURN(shadow::NodePtr base, PrepareLocation(object, loc));
-  return object->store->Resolve(base, path);
-}
-
 }  // namespace h5zarr

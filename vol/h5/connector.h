@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/status.h"
 #include "exec/executor.h"
+#include "h5/link_path.h"
 #include "host/guard.h"
 #include "host/native.h"
 #include "host/object.h"
@@ -26,7 +27,8 @@ struct Connector {
   Status environment_status;      // a bad value there is reported by the first create or open
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
-  uint64_t store_opens = 0;       // how often a store was opened or reopened
+  // Stores that were mounted on a native file: paths of native files may lead into them.
+  std::vector<std::weak_ptr<shadow::StoreFile>> mounted_on_native;
   bool external_links_registered = false;
   bool filters_registered = false;
   bool saves_at_close = false;    // SaveAtClose is registered with HDF5
@@ -90,20 +92,9 @@ bool IsStorePath(const std::string& path);
 // For callbacks that change something: Ok for native files.
 Status RequireWritable(const Object* object);
 
-// Loads into the shadow what a location leads to. The node there, or null (not in this store, or not
-// there).
-Result<shadow::NodePtr> PrepareLocation(const Object* object, const H5VL_loc_params_t* loc);
-// Where a name below a location leads: the location itself is resolved first.
-Result<shadow::Resolution> PreparePath(const Object* object, const H5VL_loc_params_t* loc,
-                                       const char* path);
-
-// For callbacks that create something at `path`: refuses a path that leads out of the store through an
-// external link, where what is made would not be stored.
-Status PrepareNewPath(const Object* object, const H5VL_loc_params_t* loc, const char* path);
-
-// After a link was made at `path` below `base`: where the store could not follow (`status`), the link is
-// removed from the shadow again. Returns `status`.
-Status UndoOnFailure(const Object* base, const char* path, Status status);
+// After a link was made at a place: where the store could not follow (`status`), the link is removed
+// again, from the shadow and from what the store knows. Returns `status`.
+Status UndoOnFailure(const Place& place, Status status);
 
 // Turns what a native call returned into a Status.
 inline Status NativeStatus(herr_t result) {
@@ -111,13 +102,8 @@ inline Status NativeStatus(herr_t result) {
 }
 
 // External links are opened by a class of ours, once per process: native code would open their targets
-// without us. Objects a traversal opened stay open until the outermost callback ends (TraversalScope).
+// without us.
 void RegisterExternalLinks();
-class TraversalScope {
- public:
-  TraversalScope();
-  ~TraversalScope();
-};
 
 // Registers the filters this plugin brings with the host.
 void RegisterFilters();

@@ -55,59 +55,48 @@ Result<NewDataset> PlanDataset(const shadow::StoreFile& store, hid_t type, hid_t
   return made;
 }
 
-Result<void*> CreateInStore(Object* object, const H5VL_loc_params_t* loc, const char* name,
-                            hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, hid_t dxpl,
-                            void** request) {
-  shadow::StoreFile& store = *object->store;
-  H5ZARR_RETURN_IF_ERROR(store.CheckWritable());
-  H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
+Result<void*> CreateInStore(const Place& at, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
+                            hid_t dapl, hid_t dxpl, void** request) {
+  shadow::StoreFile& store = *at.store();
   H5ZARR_ASSIGN_OR_RETURN(NewDataset made, PlanDataset(store, type, space, dcpl));
   host::NativeHandle native(
-      H5VLdataset_create(object->native.under, loc, host::NativeConnector(), name, lcpl, type,
-                         space, made.shadow_dcpl, dapl, dxpl, request),
+      H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl, type, space,
+                         made.shadow_dcpl, dapl, dxpl, request),
       H5I_DATASET);
   if (!native.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
-  const std::shared_ptr<shadow::StoreFile> target =
-      GetConnector().stores.ByFileNumber(identity.fileno);
-  if (target == nullptr) {
-    // A link led out of the store into a native file, which keeps its own data.
-    return Wrap(native.Release(), H5I_DATASET, object);
+  if (identity.fileno != store.fileno()) {
+    return InternalError("a dataset was created in another file than its path leads to");
   }
   const NodePtr node =
-      made.virtual_plan ? target->MakeVirtual(identity.token, std::move(*made.virtual_plan))
-                        : target->MakeDataset(identity.token, std::move(*made.plan));
+      made.virtual_plan ? store.MakeVirtual(identity.token, std::move(*made.virtual_plan))
+                        : store.MakeDataset(identity.token, std::move(*made.plan));
   shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
   shadow::NoteCreation(shadow::CreationKind::kDataset, dcpl, &node->node.attributes());
   Status prepared =
-      made.virtual_plan ? OkStatus() : target->OpenArray(node, CacheBytes(dapl)).status();
-  if (prepared.ok() && name != nullptr) {
-    prepared = target.get() == &store ? store.NoteCreated(object->node, name)
-                                      : UnsupportedError("creating a dataset through a link into "
-                                                         "another Zarr store");
-  }
+      made.virtual_plan ? OkStatus() : store.OpenArray(node, CacheBytes(dapl)).status();
+  if (prepared.ok() && at.name != nullptr) prepared = store.NoteCreated(at.object->node, at.name);
   if (!prepared.ok()) {
     native.Close();
-    return name != nullptr ? UndoOnFailure(object, name, prepared) : prepared;
+    return at.name != nullptr ? UndoOnFailure(at, prepared) : prepared;
   }
-  return Wrap(native.Release(), H5I_DATASET, object);
+  return Wrap(native.Release(), H5I_DATASET, at.object);
 }
 
 void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t lcpl,
                      hid_t type, hid_t space, hid_t dcpl, hid_t dapl, hid_t dxpl, void** request) {
-  return host::GuardPointer("dataset_create", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    if (object->store != nullptr) {
-      return CreateInStore(object, loc, name, lcpl, type, space, dcpl, dapl, dxpl, request);
+  return PathGuardPointer("dataset_create", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(AsObject(opaque), loc, name));
+    if (at.store() != nullptr) {
+      return CreateInStore(at, lcpl, type, space, dcpl, dapl, dxpl, request);
     }
     if (UsesShardFilter(dcpl)) {
       return UnsupportedError(
           "filter 480 (shard) is available in Zarr stores only, not yet in native HDF5 files");
     }
-    return Wrap(H5VLdataset_create(object->native.under, loc, host::NativeConnector(), name, lcpl,
+    return Wrap(H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl,
                                    type, space, dcpl, dapl, dxpl, request),
-                H5I_DATASET, object);
+                H5I_DATASET, at.object);
   });
 }
 
@@ -149,18 +138,15 @@ Result<bool> ObjectExists(host::NativeObject beside, const std::string& path) {
 
 void* dataset_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t dapl,
                    hid_t dxpl, void** request) {
-  return host::GuardPointer("dataset_open", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
-    return OpenNativeDataset(object, loc, name, dapl, dxpl, request);
+  return PathGuardPointer("dataset_open", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
+    return OpenNativeDataset(at.object, &at.loc, at.name, dapl, dxpl, request);
   });
 }
 
 herr_t dataset_read(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[],
                     hid_t file_spaces[], hid_t dxpl, void* buffers[], void** request) {
-  return host::Guard("dataset_read", [&]() -> Status {
-    TraversalScope scope;
+  return PathGuard("dataset_read", [&]() -> Status {
     std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
       parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i],
@@ -172,8 +158,7 @@ herr_t dataset_read(size_t count, void* datasets[], hid_t mem_types[], hid_t mem
 
 herr_t dataset_write(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[],
                      hid_t file_spaces[], hid_t dxpl, const void* buffers[], void** request) {
-  return host::Guard("dataset_write", [&]() -> Status {
-    TraversalScope scope;
+  return PathGuard("dataset_write", [&]() -> Status {
     std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
       parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i], nullptr,

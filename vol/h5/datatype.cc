@@ -11,23 +11,17 @@ using shadow::NodePtr;
 
 void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t type,
                       hid_t lcpl, hid_t tcpl, hid_t tapl, hid_t dxpl, void** request) {
-  return host::GuardPointer("datatype_commit", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    if (object->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
-    }
-    void* under = H5VLdatatype_commit(object->native.under, loc, host::NativeConnector(), name,
-                                      type, lcpl, tcpl, tapl, dxpl, request);
-    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATATYPE, object));
+  return PathGuardPointer("datatype_commit", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(AsObject(opaque), loc, name));
+    void* under = H5VLdatatype_commit(at.under(), &at.loc, host::NativeConnector(), at.name, type,
+                                      lcpl, tcpl, tapl, dxpl, request);
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATATYPE, at.object));
     if (const NodePtr node = AsObject(wrapper)->node) {
       shadow::NoteAttributeOrder(tcpl, &node->node.attributes());
       shadow::NoteCreation(shadow::CreationKind::kDatatype, tcpl, &node->node.attributes());
     }
-    if (object->store != nullptr && name != nullptr) {
-      const Status noted = UndoOnFailure(object, name,
-                                         object->store->NoteCreated(object->node, name));
+    if (at.store() != nullptr && at.name != nullptr) {
+      const Status noted = UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.name));
       if (!noted.ok()) {
         CloseObject("datatype_commit", wrapper, H5VLdatatype_close, dxpl, nullptr);
         return noted;
@@ -39,13 +33,11 @@ void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* na
 
 void* datatype_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t tapl,
                     hid_t dxpl, void** request) {
-  return host::GuardPointer("datatype_open", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
-    void* under = H5VLdatatype_open(object->native.under, loc, host::NativeConnector(), name, tapl,
+  return PathGuardPointer("datatype_open", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
+    void* under = H5VLdatatype_open(at.under(), &at.loc, host::NativeConnector(), at.name, tapl,
                                     dxpl, request);
-    return Wrap(under, H5I_DATATYPE, object);
+    return Wrap(under, H5I_DATATYPE, at.object);
   });
 }
 

@@ -8,23 +8,11 @@
 
 #include "h5/connector.h"
 #include "h5/target_file.h"
+#include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
 
 namespace h5zarr {
 namespace {
-
-// How deep external links are being followed within each other: HDF5's own budget of links starts anew
-// with each object we open.
-thread_local std::size_t traversal_depth = 0;
-
-// Identifiers that a traversal opened: HDF5 still works on them when the traversal returns.
-int scope_depth = 0;
-std::vector<hid_t>* pending = nullptr;
-
-void KeepUntilScopeEnds(hid_t id) {
-  if (pending == nullptr) pending = new std::vector<hid_t>;  // leaked with the process
-  pending->push_back(id);
-}
 
 std::string NameOfFile(hid_t id) {
   const ssize_t length = H5Fget_name(id, nullptr, 0);
@@ -94,17 +82,41 @@ Result<TargetAccess> AccessOf(hid_t group, hid_t parent_file, hid_t lapl,
   return access;
 }
 
-class DepthScope {
- public:
-  DepthScope() { ++traversal_depth; }
-  ~DepthScope() { --traversal_depth; }
-};
+// The store in which an object lies, null for one of a native file.
+std::shared_ptr<shadow::StoreFile> StoreOf(hid_t id) {
+  const host::NativeObject native{H5VLobject(id), H5Iget_type(id)};  // HDF5 unwraps it for us
+  if (native.under == nullptr) return nullptr;
+  const Result<host::Identity> identity = host::Identify(native);
+  return identity.ok() ? GetConnector().stores.ByFileNumber(identity->fileno) : nullptr;
+}
+
+bool IsOurs(hid_t id) {
+  const Handle connector(H5VLget_connector_id(id));
+  H5VL_class_value_t value = -1;
+  return connector.valid() && H5VLget_value(connector.get(), &value) >= 0 &&
+         value == H5ZARR_CONNECTOR_VALUE;
+}
+
+// A native file's link into a store. HDF5 would go on from there in the shadow, in which only what we
+// were asked for is loaded: the callback must follow the path. Under another connector than ours HDF5
+// would read fill from the shadow.
+Status CheckLead(hid_t group, hid_t target) {
+  if (GetConnector().stores.empty() || StoreOf(target) == nullptr) return OkStatus();
+  if (!IsOurs(group)) {
+    return UnsupportedError("an external link into a Zarr store, from a file that was not opened "
+                            "through h5zarr: set HDF5_VOL_CONNECTOR=zarr");
+  }
+  if (StoreOf(group) == nullptr && TraversalScope::AskForRepetition()) {
+    return NotFoundError("an external link leads into a Zarr store");
+  }
+  return OkStatus();
+}
 
 Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t lapl) {
-  const DepthScope depth;
+  const TraversalDepth depth;
   std::size_t limit = 0;
   if (H5Pget_nlinks(lapl, &limit) < 0) return host::AlreadyReported();
-  if (traversal_depth > limit) {
+  if (TraversalDepth::levels() > limit) {
     return NotFoundError("too many links: an external link may lead to itself");
   }
   // A byte of version and flags, then file name and object path, each ending in NUL.
@@ -132,15 +144,18 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
                       std::string(target_file) + "'");
   }
   const hid_t object = H5Oopen(file, target_path, lapl);
-  if (scope_depth > 0) {
-    KeepUntilScopeEnds(file);
+  if (KeepUntilScopeEnds(file)) {
     if (object >= 0 && H5Iinc_ref(object) >= 0) KeepUntilScopeEnds(object);
   } else {
     host::KeepErrors keep;
     H5Fclose(file);
   }
   if (object < 0) return host::AlreadyReported();
-  return object;
+  const Status lead = CheckLead(group, object);
+  if (lead.ok()) return object;
+  host::KeepErrors keep;
+  H5Idec_ref(object);
+  return lead;
 }
 
 hid_t TraverseLink(const char* name, hid_t group, const void* value, size_t bytes, hid_t lapl,
@@ -161,16 +176,6 @@ ssize_t QueryLink(const char* name, const void* value, size_t bytes, void* buffe
 }
 
 }  // namespace
-
-TraversalScope::TraversalScope() { ++scope_depth; }
-
-TraversalScope::~TraversalScope() {
-  if (--scope_depth > 0 || pending == nullptr || pending->empty()) return;
-  host::KeepErrors keep;
-  std::vector<hid_t> ids;
-  ids.swap(*pending);
-  for (const hid_t id : ids) H5Idec_ref(id);
-}
 
 void RegisterExternalLinks() {
   if (GetConnector().external_links_registered) return;

@@ -238,7 +238,6 @@ Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName&
 Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
                         hid_t dxpl, void** request) {
   const bool writable = (flags & H5F_ACC_RDWR) != 0;
-  ++GetConnector().store_opens;
   if (const auto store = GetConnector().stores.ByPath(name.path)) {
     if (!store->forked()) return OpenAgain(store, name, writable, dxpl, request);
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.

@@ -7,29 +7,22 @@
 namespace h5zarr {
 namespace {
 
-using shadow::NodePtr;
-
 void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t lcpl,
                    hid_t gcpl, hid_t gapl, hid_t dxpl, void** request) {
-  return host::GuardPointer("group_create", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    if (object->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(PrepareNewPath(object, loc, name));
-    }
-    void* under = H5VLgroup_create(object->native.under, loc, host::NativeConnector(), name, lcpl,
+  return PathGuardPointer("group_create", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(AsObject(opaque), loc, name));
+    void* under = H5VLgroup_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl,
                                    gcpl, gapl, dxpl, request);
-    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_GROUP, object));
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_GROUP, at.object));
     const Object* group = AsObject(wrapper);
     if (group->store != nullptr) {
       group->node->group.ordered = shadow::TracksLinkOrder(gcpl);
       if (group->node->group.ordered) group->node->group.links_changed = true;
       shadow::NoteAttributeOrder(gcpl, &group->node->node.attributes());
       shadow::NoteCreation(shadow::CreationKind::kGroup, gcpl, &group->node->node.attributes());
-      if (name != nullptr) {
-        const Status noted = UndoOnFailure(object, name, group->store->NoteCreated(
-                                               object->node, name));
+      if (at.name != nullptr) {
+        const Status noted =
+            UndoOnFailure(at, group->store->NoteCreated(at.object->node, at.name));
         if (!noted.ok()) {
           CloseObject("group_create", wrapper, H5VLgroup_close, dxpl, nullptr);
           return noted;
@@ -42,81 +35,111 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
 
 void* group_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t gapl,
                  hid_t dxpl, void** request) {
-  return host::GuardPointer("group_open", [&]() -> Result<void*> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(PreparePath(object, loc, name).status());
-    void* under = H5VLgroup_open(object->native.under, loc, host::NativeConnector(), name, gapl,
-                                 dxpl, request);
-    return Wrap(under, H5I_GROUP, object);
+  return PathGuardPointer("group_open", [&]() -> Result<void*> {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
+    void* under = H5VLgroup_open(at.under(), &at.loc, host::NativeConnector(), at.name, gapl, dxpl,
+                                 request);
+    return Wrap(under, H5I_GROUP, at.object);
   });
 }
 
 herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** request) {
-  return host::Guard("group_get", [&]() -> Status {
-    TraversalScope scope;
+  return PathGuard("group_get", [&]() -> Status {
     Object* object = AsObject(opaque);
-    const std::vector<std::string>* names = nullptr;
-    if (args->op_type == H5VL_GROUP_GET_INFO && object->store != nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(const NodePtr group,
-                              PrepareLocation(object, &args->args.get_info.loc_params));
-      if (group != nullptr) {
-        H5ZARR_ASSIGN_OR_RETURN(names, object->store->UnfilledNames(group));
-        if (names == nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Fill(group, false));
-      }
-    }
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLgroup_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
-    if (names != nullptr) args->args.get_info.ginfo->nlinks = names->size();
-    if (args->op_type == H5VL_GROUP_GET_GCPL && object->node != nullptr) {
+    if (args->op_type != H5VL_GROUP_GET_INFO) {
+      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_get(
+          object->native.under, host::NativeConnector(), args, dxpl, request)));
+      if (args->op_type != H5VL_GROUP_GET_GCPL || object->node == nullptr) return OkStatus();
       return shadow::RestoreCreation(shadow::CreationKind::kGroup, object->node->node.attributes(),
                                      args->args.get_gcpl.gcpl_id);
     }
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &args->args.get_info.loc_params));
+    H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
+    const std::vector<std::string>* names = nullptr;
+    if (at.node != nullptr) {
+      H5ZARR_ASSIGN_OR_RETURN(names, at.store()->UnfilledNames(at.node));
+      if (names == nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Fill(at.node, false));
+    }
+    H5VL_group_get_args_t native_args = *args;
+    native_args.args.get_info.loc_params = at.loc;
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLgroup_get(at.under(), host::NativeConnector(), &native_args, dxpl, request)));
+    if (names != nullptr) args->args.get_info.ginfo->nlinks = names->size();
     return OkStatus();
   });
 }
 
+Status Mount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void** request) {
+  Object* child = AsObject(args->args.mount.child_file);
+  const H5VL_loc_params_t loc = host::LocByName(object->native.type, args->args.mount.name);
+  H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &loc));
+  H5VL_group_specific_args_t native_args = *args;
+  native_args.args.mount.name = at.path();
+  native_args.args.mount.child_file = child->native.under;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_specific(
+      at.under(), host::NativeConnector(), &native_args, dxpl, request)));
+  if (at.node != nullptr) {
+    at.store()->NoteMounted(at.node);
+  } else if (child->store != nullptr) {
+    GetConnector().mounted_on_native.push_back(child->store);
+  }
+  return OkStatus();
+}
+
+Status Unmount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void** request) {
+  const H5VL_loc_params_t loc = host::LocByName(object->native.type, args->args.unmount.name);
+  H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &loc, nullptr, LastLink::kItself));
+  H5VL_group_specific_args_t native_args = *args;
+  native_args.args.unmount.name = at.path();
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_specific(
+      at.under(), host::NativeConnector(), &native_args, dxpl, request)));
+  // It may have been named by the file that was mounted.
+  for (const auto& store : GetConnector().stores.All()) store->RecheckMounts();
+  return OkStatus();
+}
+
 herr_t group_specific(void* opaque, H5VL_group_specific_args_t* args, hid_t dxpl, void** request) {
-  return host::Guard("group_specific", [&]() -> Status {
-    TraversalScope scope;
+  return PathGuard("group_specific", [&]() -> Status {
     Object* object = AsObject(opaque);
-    H5VL_group_specific_args_t native_args = *args;
     switch (args->op_type) {
-      case H5VL_GROUP_MOUNT: {
-        const H5VL_loc_params_t loc =
-            host::LocByName(object->native.type, args->args.mount.name);
-        H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, &loc).status());
-        native_args.args.mount.child_file = UnderOf(args->args.mount.child_file);
-        break;
-      }
+      case H5VL_GROUP_MOUNT: return Mount(object, args, dxpl, request);
+      case H5VL_GROUP_UNMOUNT: return Unmount(object, args, dxpl, request);
       case H5VL_GROUP_FLUSH:
         if (object->store != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Save());
         break;
-      case H5VL_GROUP_UNMOUNT: case H5VL_GROUP_REFRESH: break;
+      case H5VL_GROUP_REFRESH: break;
     }
-    return NativeStatus(H5VLgroup_specific(object->native.under, host::NativeConnector(),
-                                           &native_args, dxpl, request));
+    return NativeStatus(H5VLgroup_specific(object->native.under, host::NativeConnector(), args,
+                                           dxpl, request));
   });
 }
 
+// The old iteration and object information work on the shadow's links.
 herr_t group_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
-  return host::GuardValue("group_optional", [&]() -> Result<herr_t> {
-    TraversalScope scope;
+  return PathGuardValue("group_optional", [&]() -> Result<herr_t> {
     Object* object = AsObject(opaque);
-    if (object->store != nullptr) {
-      // The old iteration and object information work on the shadow's links.
-      if (args->op_type == H5VL_NATIVE_GROUP_ITERATE_OLD) {
-        auto* native = static_cast<H5VL_native_group_optional_args_t*>(args->args);
-        H5ZARR_ASSIGN_OR_RETURN(const NodePtr group,
-                                PrepareLocation(object, &native->iterate_old.loc_params));
-        H5ZARR_RETURN_IF_ERROR(object->store->Fill(group, false));
-      } else if (args->op_type == H5VL_NATIVE_GROUP_GET_OBJINFO) {
-        auto* native = static_cast<H5VL_native_group_optional_args_t*>(args->args);
-        H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, &native->get_objinfo.loc_params).status());
+    const bool iterates = args->op_type == H5VL_NATIVE_GROUP_ITERATE_OLD;
+    herr_t result = -1;
+    if (iterates || args->op_type == H5VL_NATIVE_GROUP_GET_OBJINFO) {
+      auto native = *static_cast<H5VL_native_group_optional_args_t*>(args->args);
+      H5VL_loc_params_t* loc =
+          iterates ? &native.iterate_old.loc_params : &native.get_objinfo.loc_params;
+      const bool follows = iterates || native.get_objinfo.follow_link;
+      H5ZARR_ASSIGN_OR_RETURN(const Place at,
+                              Locate(object, loc, nullptr,
+                                     follows ? LastLink::kFollowed : LastLink::kItself));
+      H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
+      if (iterates && at.node != nullptr) {
+        H5ZARR_RETURN_IF_ERROR(at.store()->Fill(at.node, false));
       }
+      *loc = at.loc;
+      H5VL_optional_args_t native_args = *args;
+      native_args.args = &native;
+      result = H5VLgroup_optional(at.under(), host::NativeConnector(), &native_args, dxpl, request);
+    } else {
+      result =
+          H5VLgroup_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     }
-    const herr_t result =
-        H5VLgroup_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     return result;
   });

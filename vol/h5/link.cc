@@ -11,118 +11,128 @@ using shadow::LinkState;
 using shadow::NodePtr;
 using shadow::Resolution;
 
-const char* NameIn(const H5VL_loc_params_t* loc) {
-  return loc->type == H5VL_OBJECT_BY_NAME ? loc->loc_data.loc_by_name.name : ".";
+// By index, the location is the group: it is followed.
+LastLink LinkOf(const H5VL_loc_params_t* loc) {
+  return loc->type == H5VL_OBJECT_BY_IDX ? LastLink::kFollowed : LastLink::kItself;
 }
 
 herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_params_t* loc,
                    hid_t lcpl, hid_t lapl, hid_t dxpl, void** request) {
-  return host::Guard("link_create", [&]() -> Status {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
+  return PathGuard("link_create", [&]() -> Status {
     H5VL_link_create_args_t native_args = *args;
-    Object* base = object;
+    Object* base = AsObject(opaque);
+    Place current;
     if (args->op_type == H5VL_LINK_CREATE_HARD && args->args.hard.curr_obj != nullptr) {
-      Object* current = AsObject(args->args.hard.curr_obj);
-      if (base == nullptr) base = current;  // H5L_SAME_LOC
-      H5ZARR_RETURN_IF_ERROR(PrepareLocation(current, &args->args.hard.curr_loc_params).status());
-      native_args.args.hard.curr_obj = current->native.under;
+      H5ZARR_ASSIGN_OR_RETURN(current, Locate(AsObject(args->args.hard.curr_obj),
+                                              &args->args.hard.curr_loc_params));
+      native_args.args.hard.curr_obj = current.under();
+      native_args.args.hard.curr_loc_params = current.loc;
+      if (base == nullptr) base = AsObject(args->args.hard.curr_obj);  // H5L_SAME_LOC
     }
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(base));
-    if (base != nullptr && base->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(PrepareLocation(base, loc).status());
-    }
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_create(&native_args, UnderOf(object), loc,
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(base, loc));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_create(&native_args, at.under(), &at.loc,
                                                         host::NativeConnector(), lcpl, lapl, dxpl,
                                                         request)));
-    if (base == nullptr || base->store == nullptr) return OkStatus();
-    return UndoOnFailure(base, NameIn(loc),
-                         base->store->NoteCreated(base->node, NameIn(loc)));
+    if (at.store() == nullptr) return OkStatus();
+    return UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.path()));
   });
+}
+
+// Both ends of a link that is copied or moved. One of the objects may be null (H5L_SAME_LOC).
+struct TwoPlaces {
+  Place from, to;
+};
+
+Result<TwoPlaces> LocateBoth(void* source, const H5VL_loc_params_t* source_loc, void* target,
+                             const H5VL_loc_params_t* target_loc) {
+  TwoPlaces places;
+  Object* from = AsObject(source != nullptr ? source : target);
+  Object* to = AsObject(target != nullptr ? target : source);
+  H5ZARR_ASSIGN_OR_RETURN(places.from, Locate(from, source_loc, nullptr, LastLink::kItself));
+  H5ZARR_ASSIGN_OR_RETURN(places.to, LocateNew(to, target_loc));
+  return places;
 }
 
 herr_t link_copy(void* source, const H5VL_loc_params_t* source_loc, void* target,
                  const H5VL_loc_params_t* target_loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
                  void** request) {
-  return host::Guard("link_copy", [&]() -> Status {
-    TraversalScope scope;
-    Object* from = AsObject(source != nullptr ? source : target);
-    Object* to = AsObject(target != nullptr ? target : source);
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(to));
-    H5ZARR_RETURN_IF_ERROR(PrepareLocation(from, source_loc).status());
-    if (to->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(to->store->CheckNewPath(NameIn(target_loc)));
-      H5ZARR_RETURN_IF_ERROR(PrepareLocation(to, target_loc).status());
-    }
+  return PathGuard("link_copy", [&]() -> Status {
+    H5ZARR_ASSIGN_OR_RETURN(const TwoPlaces places,
+                            LocateBoth(source, source_loc, target, target_loc));
+    const Place& to = places.to;
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLlink_copy(UnderOf(source), source_loc, UnderOf(target), target_loc,
+        H5VLlink_copy(places.from.under(), &places.from.loc, to.under(), &to.loc,
                       host::NativeConnector(), lcpl, lapl, dxpl, request)));
-    if (to->store == nullptr) return OkStatus();
-    return UndoOnFailure(to, NameIn(target_loc),
-                         to->store->NoteCreated(to->node, NameIn(target_loc)));
+    if (to.store() == nullptr) return OkStatus();
+    return UndoOnFailure(to, to.store()->NoteCreated(to.object->node, to.path()));
   });
+}
+
+// Tells the store of a move that HDF5 made in the shadow.
+Status NoteMove(const Place& from, const Place& to) {
+  shadow::StoreFile& store = *to.store();
+  // Groups on the way may have been made, too.
+  const std::string new_path = to.path();
+  const std::size_t slash = new_path.rfind('/');
+  if (slash != std::string::npos && slash > 0) {
+    H5ZARR_RETURN_IF_ERROR(store.NoteCreated(to.object->node, new_path.substr(0, slash).c_str()));
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const Resolution link, store.Resolve(to.object->node, new_path.c_str()));
+  if (link.parent == nullptr) return InternalError("moved link '" + new_path + "' got lost");
+  return store.NoteMoved(from.found.parent, from.found.name, link.parent, link.name);
 }
 
 herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target,
                  const H5VL_loc_params_t* target_loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
                  void** request) {
-  return host::Guard("link_move", [&]() -> Status {
-    TraversalScope scope;
-    Object* from = AsObject(source != nullptr ? source : target);
-    Object* to = AsObject(target != nullptr ? target : source);
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(from));
-    H5ZARR_RETURN_IF_ERROR(RequireWritable(to));
-    Resolution old_link;
-    if (from->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(from->store->LoadHardLinks());
-      H5ZARR_ASSIGN_OR_RETURN(old_link, from->store->Resolve(from->node, NameIn(source_loc)));
+  return PathGuard("link_move", [&]() -> Status {
+    H5ZARR_ASSIGN_OR_RETURN(const TwoPlaces places,
+                            LocateBoth(source, source_loc, target, target_loc));
+    const Place& from = places.from;
+    const Place& to = places.to;
+    H5ZARR_RETURN_IF_ERROR(RequireWritable(from.object));
+    if (from.store() != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(from.store()->LoadHardLinks());
       // Whatever a scale is attached to names its dimensions anew.
-      H5ZARR_RETURN_IF_ERROR(from->store->CompleteAttributes(old_link.node));
-    }
-    if (to->store != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(to->store->CheckNewPath(NameIn(target_loc)));
-      H5ZARR_RETURN_IF_ERROR(PrepareLocation(to, target_loc).status());
+      H5ZARR_RETURN_IF_ERROR(from.store()->CompleteAttributes(from.node));
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLlink_move(UnderOf(source), source_loc, UnderOf(target), target_loc,
-                      host::NativeConnector(), lcpl, lapl, dxpl, request)));
-    if (to->store == nullptr || old_link.parent == nullptr) return OkStatus();
-    // Groups on the way may have been made, too.
-    const std::string new_path = NameIn(target_loc);
-    const std::size_t slash = new_path.rfind('/');
-    if (slash != std::string::npos && slash > 0) {
-      H5ZARR_RETURN_IF_ERROR(to->store->NoteCreated(to->node, new_path.substr(0, slash).c_str()));
-    }
-    H5ZARR_ASSIGN_OR_RETURN(const Resolution new_link,
-                            to->store->Resolve(to->node, new_path.c_str()));
-    if (new_link.parent == nullptr) return InternalError("moved link '" + new_path + "' got lost");
-    return to->store->NoteMoved(old_link.parent, old_link.name, new_link.parent, new_link.name);
+        H5VLlink_move(from.under(), &from.loc, to.under(), &to.loc, host::NativeConnector(), lcpl,
+                      lapl, dxpl, request)));
+    if (to.store() == nullptr || from.found.parent == nullptr) return OkStatus();
+    const Status noted = NoteMove(from, to);
+    if (noted.ok()) return noted;
+    // The store has left the node where it was: so must the shadow.
+    host::KeepErrors keep;
+    H5VLlink_move(to.under(), &to.loc, from.under(), &from.loc, host::NativeConnector(),
+                  H5P_LST_LINK_CREATE_ID_g, H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr);
+    return noted;
   });
 }
 
 herr_t link_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_get_args_t* args, hid_t dxpl,
                 void** request) {
-  return host::Guard("link_get", [&]() -> Status {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
-    H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
+  return PathGuard("link_get", [&]() -> Status {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at,
+                            Locate(AsObject(opaque), loc, nullptr, LinkOf(loc)));
+    H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
     return NativeStatus(
-        H5VLlink_get(object->native.under, loc, host::NativeConnector(), args, dxpl, request));
+        H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
   });
 }
 
-Result<std::string> NameByIndex(const Object* object, const H5VL_loc_params_t* loc) {
+Result<std::string> NameByIndex(const Place& at) {
   std::size_t length = 0;
   H5VL_link_get_args_t args;
   args.op_type = H5VL_LINK_GET_NAME;
   args.args.get_name = {0, nullptr, &length};
-  if (H5VLlink_get(object->native.under, loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+  if (H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(),
                    nullptr) < 0) {
     return host::AlreadyReported();
   }
   std::string name(length + 1, '\0');
   args.args.get_name = {name.size(), name.data(), &length};
-  if (H5VLlink_get(object->native.under, loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+  if (H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(),
                    nullptr) < 0) {
     return host::AlreadyReported();
   }
@@ -146,20 +156,17 @@ Result<bool> HasOtherLinks(const shadow::StoreFile& store, const NodePtr& node) 
   return identity.ref_count > 1;
 }
 
-Result<DoomedLink> FindDoomed(const Object* object, const H5VL_loc_params_t* loc) {
+Result<DoomedLink> FindDoomed(const Place& at) {
   DoomedLink doomed;
-  shadow::StoreFile& store = *object->store;
+  shadow::StoreFile& store = *at.store();
   H5ZARR_RETURN_IF_ERROR(store.LoadHardLinks());
-  if (loc->type == H5VL_OBJECT_BY_IDX) {
-    H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
-    H5ZARR_ASSIGN_OR_RETURN(const Resolution group,
-                            store.Resolve(object->node, loc->loc_data.loc_by_idx.name));
-    doomed.parent = group.node;
-    H5ZARR_ASSIGN_OR_RETURN(doomed.name, NameByIndex(object, loc));
+  if (at.loc.type == H5VL_OBJECT_BY_IDX) {
+    H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
+    doomed.parent = at.node;
+    H5ZARR_ASSIGN_OR_RETURN(doomed.name, NameByIndex(at));
   } else {
-    H5ZARR_ASSIGN_OR_RETURN(const Resolution link, store.Resolve(object->node, NameIn(loc)));
-    doomed.parent = link.parent;
-    doomed.name = link.name;
+    doomed.parent = at.found.parent;
+    doomed.name = at.found.name;
   }
   if (doomed.parent == nullptr) return doomed;
   const auto link = doomed.parent->group.links.find(doomed.name);
@@ -182,38 +189,36 @@ Status ChangeOwnLinks(const shadow::StoreFile& store, const NodePtr& group, Chan
   return host::KeepingLinkCount(native.object(), change);
 }
 
-Status DeleteLink(Object* object, const H5VL_loc_params_t* loc, H5VL_link_specific_args_t* args,
-                  hid_t dxpl, void** request) {
-  H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
+Status DeleteLink(const Place& at, H5VL_link_specific_args_t* args, hid_t dxpl, void** request) {
+  H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
   DoomedLink doomed;
-  if (object->store != nullptr) {
-    H5ZARR_ASSIGN_OR_RETURN(doomed, FindDoomed(object, loc));
+  if (at.store() != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(doomed, FindDoomed(at));
   }
   const auto remove = [&] {
     return NativeStatus(
-        H5VLlink_specific(object->native.under, loc, host::NativeConnector(), args, dxpl, request));
+        H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
   };
   H5ZARR_RETURN_IF_ERROR(doomed.parent_has_other_links
-                             ? ChangeOwnLinks(*object->store, doomed.parent, remove)
+                             ? ChangeOwnLinks(*at.store(), doomed.parent, remove)
                              : remove());
   if (doomed.parent == nullptr) return OkStatus();
-  return object->store->NoteUnlinked(doomed.parent, doomed.name, doomed.target,
-                                     doomed.other_links);
+  return at.store()->NoteUnlinked(doomed.parent, doomed.name, doomed.target, doomed.other_links);
 }
 
 // Iterates the names of a group that is not in the shadow, without loading its children. Nothing
 // when the shadow must be asked.
-Result<std::optional<herr_t>> IterateNames(const Object* object, const NodePtr& group,
+Result<std::optional<herr_t>> IterateNames(shadow::StoreFile& store, const NodePtr& group,
                                            H5VL_link_iterate_args_t* iterate) {
   std::optional<herr_t> result;
   if (iterate->recursive || iterate->idx_type != H5_INDEX_NAME) return result;
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string>* listed,
-                          object->store->UnfilledNames(group));
+                          store.UnfilledNames(group));
   if (listed == nullptr) return result;
   std::vector<std::string> names = *listed;  // the program's operator may change the group
   if (iterate->order == H5_ITER_DEC) std::reverse(names.begin(), names.end());
   H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native,
-                          host::OpenByToken(object->store->Location(), group->token));
+                          host::OpenByToken(store.Location(), group->token));
   const Handle group_id(H5VLwrap_register(native.get(), H5I_GROUP));
   if (!group_id.valid()) return host::AlreadyReported();
   native.Release();  // now the identifier's
@@ -239,29 +244,28 @@ Result<std::optional<herr_t>> IterateNames(const Object* object, const NodePtr& 
 
 herr_t link_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_specific_args_t* args,
                      hid_t dxpl, void** request) {
-  return host::GuardValue("link_specific", [&]() -> Result<herr_t> {
-    TraversalScope scope;
-    Object* object = AsObject(opaque);
+  return PathGuardValue("link_specific", [&]() -> Result<herr_t> {
+    const bool iterates = args->op_type == H5VL_LINK_ITER;
+    H5ZARR_ASSIGN_OR_RETURN(
+        const Place at, Locate(AsObject(opaque), loc, nullptr,
+                               iterates ? LastLink::kFollowed : LinkOf(loc)));
     switch (args->op_type) {
       case H5VL_LINK_DELETE:
-        H5ZARR_RETURN_IF_ERROR(DeleteLink(object, loc, args, dxpl, request));
+        H5ZARR_RETURN_IF_ERROR(DeleteLink(at, args, dxpl, request));
         return 0;
-      case H5VL_LINK_EXISTS:
-        H5ZARR_RETURN_IF_ERROR(PrepareLocation(object, loc).status());
-        break;
+      case H5VL_LINK_EXISTS: break;
       case H5VL_LINK_ITER: {
-        if (object->store == nullptr) break;
-        H5ZARR_ASSIGN_OR_RETURN(const NodePtr group, PrepareLocation(object, loc));
-        if (group == nullptr || group->kind != shadow::NodeState::Kind::kGroup) break;
+        if (args->args.iterate.recursive) H5ZARR_RETURN_IF_ERROR(FillForVisit(at));
+        if (at.node == nullptr || at.node->kind != shadow::NodeState::Kind::kGroup) break;
         H5ZARR_ASSIGN_OR_RETURN(const std::optional<herr_t> answer,
-                                IterateNames(object, group, &args->args.iterate));
+                                IterateNames(*at.store(), at.node, &args->args.iterate));
         if (answer) return *answer;
-        H5ZARR_RETURN_IF_ERROR(object->store->Fill(group, args->args.iterate.recursive));
+        H5ZARR_RETURN_IF_ERROR(at.store()->Fill(at.node, false));
         break;
       }
     }
-    const herr_t result = H5VLlink_specific(object->native.under, loc, host::NativeConnector(),
-                                            args, dxpl, request);
+    const herr_t result =
+        H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     return result;
   });
@@ -274,15 +278,24 @@ herr_t link_optional(void* object, const H5VL_loc_params_t* loc, H5VL_optional_a
 
 }  // namespace
 
-Status UndoOnFailure(const Object* base, const char* path, Status status) {
+Status UndoOnFailure(const Place& place, Status status) {
   if (status.ok()) return status;
   host::KeepErrors keep;
-  const H5VL_loc_params_t link = host::LocByName(base->native.type, path);
+  const host::NativeObject base = place.object->native;
+  const H5VL_loc_params_t link = host::LocByName(base.type, place.path());
   H5VL_link_specific_args_t args;
   std::memset(&args, 0, sizeof args);
   args.op_type = H5VL_LINK_DELETE;
-  H5VLlink_specific(base->native.under, &link, host::NativeConnector(), &args,
-                    host::DefaultDxpl(), nullptr);
+  H5VLlink_specific(base.under, &link, host::NativeConnector(), &args, host::DefaultDxpl(),
+                    nullptr);
+  if (place.store() == nullptr) return status;
+  const Result<Resolution> found = place.store()->Resolve(place.object->node, place.path());
+  if (!found.ok() || found->parent == nullptr) return status;
+  const auto known = found->parent->group.links.find(found->name);
+  if (known == found->parent->group.links.end()) return status;
+  const NodePtr target = known->second.target.lock();
+  // What cannot be removed now stays as a folder that nothing leads to.
+  (void)place.store()->NoteUnlinked(found->parent, found->name, target, false).ok();
   return status;
 }
 

@@ -1,8 +1,11 @@
 #include "h5/object_copy.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
+#include "h5/copy_source.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/hdf5_attribute.h"
@@ -15,72 +18,6 @@ using shadow::NodePtr;
 
 // Data is moved in pieces of about this size.
 constexpr uint64_t kPieceBytes = 16 << 20;
-
-Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
-                                  const char* name) {
-  H5VL_loc_params_t by_name = host::LocByName(base.type, name);
-  H5I_type_t type = H5I_BADID;
-  void* under = nullptr;
-  if (loc != nullptr && loc->type == H5VL_OBJECT_BY_TOKEN) {
-    H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle group,
-                            host::OpenByToken(base, host::TokenKey(*loc->loc_data.loc_by_token.token)));
-    by_name.obj_type = group.type();
-    under = H5VLobject_open(group.get(), &by_name, host::NativeConnector(), &type,
-                            host::DefaultDxpl(), nullptr);
-  } else {
-    under = H5VLobject_open(base.under, &by_name, host::NativeConnector(), &type,
-                            host::DefaultDxpl(), nullptr);
-  }
-  if (under == nullptr) return host::AlreadyReported();
-  return host::NativeHandle(under, type);
-}
-
-struct LinkName {
-  std::string name;
-  bool hard = false;  // leads to an object directly
-};
-
-Result<std::vector<LinkName>> LinkNames(host::NativeObject group) {
-  H5G_info_t info;
-  H5VL_group_get_args_t get;
-  get.op_type = H5VL_GROUP_GET_INFO;
-  get.args.get_info.loc_params = host::LocSelf(group.type);
-  get.args.get_info.ginfo = &info;
-  if (H5VLgroup_get(group.under, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  std::vector<LinkName> names;
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    H5VL_loc_params_t loc = host::LocSelf(group.type);
-    loc.type = H5VL_OBJECT_BY_IDX;
-    loc.loc_data.loc_by_idx = {".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
-    H5L_info2_t link;
-    H5VL_link_get_args_t args;
-    args.op_type = H5VL_LINK_GET_INFO;
-    args.args.get_info.linfo = &link;
-    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                     nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    const bool hard = link.type == H5L_TYPE_HARD;
-    std::size_t length = 0;
-    args.op_type = H5VL_LINK_GET_NAME;
-    args.args.get_name = {0, nullptr, &length};
-    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                     nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    std::string name(length + 1, '\0');
-    args.args.get_name = {name.size(), name.data(), &length};
-    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                     nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    name.resize(length);
-    names.push_back({std::move(name), hard});
-  }
-  return names;
-}
 
 Result<Handle> GetFromDataset(host::NativeObject dataset, H5VL_dataset_get_t what) {
   H5VL_dataset_get_args_t args;
@@ -132,8 +69,59 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
                : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl());
 }
 
-// Copies all elements, in slabs along the first dimension.
-Status CopyElements(const DataEnd& from, const DataEnd& to) {
+// What becomes of an object reference in a copy.
+using Translate = std::function<Result<uint64_t>(uint64_t)>;
+
+// Replaces the references in `count` elements of `type`, `stride` bytes apart.
+Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride,
+                           const Translate& translate) {
+  switch (H5Tget_class(type)) {
+    case H5T_REFERENCE:
+      if (H5Tequal(type, H5T_STD_REF_OBJ_g) <= 0) {
+        return UnsupportedError("copying references that are not object references");
+      }
+      for (uint64_t i = 0; i < count; ++i) {
+        uint64_t reference;
+        std::memcpy(&reference, data + i * stride, sizeof reference);
+        H5ZARR_ASSIGN_OR_RETURN(reference, translate(reference));
+        std::memcpy(data + i * stride, &reference, sizeof reference);
+      }
+      return OkStatus();
+    case H5T_COMPOUND:
+      for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+        const Handle member(H5Tget_member_type(type, i));
+        H5ZARR_RETURN_IF_ERROR(TranslateReferences(
+            member.get(), data + H5Tget_member_offset(type, i), count, stride, translate));
+      }
+      return OkStatus();
+    case H5T_ARRAY: {
+      const Handle base(H5Tget_super(type));
+      const uint64_t bytes = H5Tget_size(base.get());
+      for (uint64_t i = 0; i < count; ++i) {
+        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(), data + i * stride,
+                                                   H5Tget_size(type) / bytes, bytes, translate));
+      }
+      return OkStatus();
+    }
+    case H5T_VLEN: {
+      const Handle base(H5Tget_super(type));
+      for (uint64_t i = 0; i < count; ++i) {
+        hvl_t sequence;
+        std::memcpy(&sequence, data + i * stride, sizeof sequence);
+        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(),
+                                                   static_cast<std::byte*>(sequence.p), sequence.len,
+                                                   H5Tget_size(base.get()), translate));
+      }
+      return OkStatus();
+    }
+    default: return OkStatus();
+  }
+}
+
+bool HasReferences(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
+
+// Copies all elements, in slabs along the first dimension. `translate`: for references; may be empty.
+Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& translate) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle space,
                           GetFromDataset(from.native, H5VL_DATASET_GET_SPACE));
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
@@ -165,7 +153,13 @@ Status CopyElements(const DataEnd& from, const DataEnd& to) {
     std::memset(buffer.data(), 0, buffer.size_bytes());
     H5ZARR_RETURN_IF_ERROR(Transfer(from, false, type.get(), mem_space.get(), file_space.get(),
                                     buffer.data()));
-    const Status written = Transfer(to, true, type.get(), mem_space.get(), file_space.get(),
+    Status written;
+    if (translate) {
+      const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
+      written = TranslateReferences(type.get(), static_cast<std::byte*>(buffer.data()), elems,
+                                    elem_bytes, translate);
+    }
+    if (written.ok()) written = Transfer(to, true, type.get(), mem_space.get(), file_space.get(),
                                     buffer.data());
     H5Treclaim(type.get(), mem_space.get(), host::DefaultDxpl(), buffer.data());
     H5ZARR_RETURN_IF_ERROR(written);
@@ -254,9 +248,8 @@ shadow::CreationKind CreationKindOf(H5I_type_t type) {
   return type == H5I_GROUP ? shadow::CreationKind::kGroup : shadow::CreationKind::kDatatype;
 }
 
-// Attributes came with the header: all are new to the store, in the order they have there.
-Status NoteAttributes(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
-                      H5_index_t order) {
+Result<std::vector<std::string>> AttributeNames(host::NativeObject native, H5_index_t order) {
+  std::vector<std::string> names;
   H5O_info2_t info;
   H5VL_object_get_args_t get;
   get.op_type = H5VL_OBJECT_GET_INFO;
@@ -280,9 +273,9 @@ Status NoteAttributes(shadow::StoreFile& store, const NodePtr& node, host::Nativ
     H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
                                                      host::DefaultDxpl(), nullptr)));
     name.resize(length);
-    store.NoteAttribute(node, name);
+    names.push_back(std::move(name));
   }
-  return OkStatus();
+  return names;
 }
 
 // What a copy has from its original: what it was created with, and its attributes.
@@ -305,98 +298,301 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
     node->group.links_changed = true;
   }
   const bool ordered = !shadow::Hdf5Member(*attributes, "attr_order").is_null();
-  return NoteAttributes(store, node, to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME);
+  // Attributes came with the header: all are new to the store, in the order they have there.
+  H5ZARR_ASSIGN_OR_RETURN(
+      const std::vector<std::string> names,
+      AttributeNames(to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME));
+  for (const std::string& name : names) store.NoteAttribute(node, name);
+  return OkStatus();
+}
+
+Status RewriteAttribute(host::NativeObject object, const std::string& name,
+                        const shadow::AttributeValue& value) {
+  const H5VL_loc_params_t self = host::LocSelf(object.type);
+  const host::NativeHandle attribute(
+      H5VLattr_open(object.under, &self, host::NativeConnector(), name.c_str(),
+                    H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_ATTR);
+  if (!attribute.valid()) return host::AlreadyReported();
+  return NativeStatus(H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(),
+                                     value.data(), host::DefaultDxpl(), nullptr));
+}
+
+bool IsSharded(const NodePtr& node) {
+  const auto& codecs = node->node.array().codecs;
+  return std::any_of(codecs.begin(), codecs.end(),
+                     [](const zarr::CodecSpec& codec) { return codec.name == "sharding_indexed"; });
 }
 
 class CopyFinisher {
  public:
-  explicit CopyFinisher(shadow::StoreFile* target) : target_(target) {}
+  // `list`: the copy's, without expansion of references.
+  CopyFinisher(const Place& target, CopySource* source, unsigned options, hid_t list)
+      : target_(target), store_(target.store()), source_(source), options_(options), list_(list) {}
 
+  // Takes the copy `to` of `from`, and all below it, into the target's store.
   Status Finish(const host::NativeHandle& from, const host::NativeHandle& to,
                 const std::string& path) {
-    H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(to.object()));
-    if (!seen_.insert(identity.token).second) return OkStatus();
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity copy, host::Identify(to.object()));
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
+    copies_.emplace(std::pair(original.fileno, original.token), copy.token);
+    if (!seen_.insert(copy.token).second) return OkStatus();
     NodePtr node;
-    if (target_ != nullptr) {
-      node = target_->FindOrMakeNode(identity.token, to.type());
-      host::KeepErrors keep;
-      H5ZARR_RETURN_IF_ERROR(NoteHeader(*target_, node, from, to));
+    if (store_ != nullptr) {
+      node = store_->FindOrMakeNode(copy.token, to.type());
+      H5ZARR_RETURN_IF_ERROR(NoteHeader(*store_, node, from, to));
     }
+    const bool leaves = original.fileno != copy.fileno;
+    H5ZARR_RETURN_IF_ERROR(FinishAttributes(from, to, node, leaves));
     if (to.type() == H5I_DATASET) {
-      H5ZARR_RETURN_IF_ERROR(FinishDataset(from, to, node).WithContext("copying '" + path + "'"));
-    } else if (to.type() == H5I_GROUP) {
-      H5ZARR_RETURN_IF_ERROR(FinishGroup(from, to, node, path));
+      return FinishDataset(from, to, node, leaves).WithContext("copying '" + path + "'");
+    }
+    return to.type() == H5I_GROUP ? FinishGroup(from, to, node, path) : OkStatus();
+  }
+
+  // References lead to the copy of what they led to, which is made if it was not; without expansion to
+  // nothing, where they left their file.
+  Status FinishReferences() {
+    for (std::size_t i = 0; i < references_.size(); ++i) {
+      const Reference one = std::move(references_[i]);
+      H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(one.from.object()));
+      const Translate translate = [&](uint64_t reference) -> Result<uint64_t> {
+        if (!expands_references()) return uint64_t{0};
+        return CopyOf(one.from.object(), identity.fileno, reference);
+      };
+      if (one.attribute.empty()) {
+        H5ZARR_RETURN_IF_ERROR(CopyData(one.from, one.to, one.node, translate));
+        continue;
+      }
+      H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value,
+                              shadow::ReadNativeAttribute(one.from.object(), one.attribute));
+      H5ZARR_RETURN_IF_ERROR(TranslateReferences(
+          value.type(), static_cast<std::byte*>(value.data()),
+          H5Sget_simple_extent_npoints(value.space()), H5Tget_size(value.type()), translate));
+      H5ZARR_RETURN_IF_ERROR(RewriteAttribute(one.to.object(), one.attribute, value));
+      // (It may have been stored meanwhile, with the first data of a dataset.)
+      if (store_ != nullptr) store_->NoteAttribute(one.node, one.attribute);
     }
     return OkStatus();
   }
 
+  // Removes what copies of referenced objects were made.
+  void Undo(const Status& status) {
+    for (const std::string& path : made_) {
+      Place place;
+      place.object = target_.object;
+      place.loc = host::LocSelf(target_.object->native.type);
+      place.name = path.c_str();
+      (void)UndoOnFailure(place, status).ok();
+    }
+  }
+
  private:
+  // An attribute, or (without a name) a dataset, whose references must be translated once all copies
+  // are known.
+  struct Reference {
+    host::NativeHandle from, to;
+    NodePtr node;
+    std::string attribute;
+  };
+
+  bool expands_references() const { return (options_ & H5O_COPY_EXPAND_REFERENCE_FLAG) != 0; }
+
+  Status Defer(const host::NativeHandle& from, const host::NativeHandle& to, const NodePtr& node,
+               std::string attribute) {
+    Reference reference;
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity copy, host::Identify(to.object()));
+    H5ZARR_ASSIGN_OR_RETURN(reference.from, host::OpenByToken(from.object(), original.token));
+    H5ZARR_ASSIGN_OR_RETURN(reference.to, host::OpenByToken(to.object(), copy.token));
+    reference.node = node;
+    reference.attribute = std::move(attribute);
+    references_.push_back(std::move(reference));
+    return OkStatus();
+  }
+
+  Status FinishAttributes(const host::NativeHandle& from, const host::NativeHandle& to,
+                          const NodePtr& node, bool leaves) {
+    // (Of other copies HDF5 has done what there is to do.)
+    if (!expands_references() && (!leaves || store_ == nullptr)) return OkStatus();
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                            AttributeNames(to.object(), H5_INDEX_NAME));
+    for (const std::string& name : names) {
+      H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value,
+                              shadow::ReadNativeAttribute(to.object(), name));
+      if (HasReferences(value.type())) H5ZARR_RETURN_IF_ERROR(Defer(from, to, node, name));
+    }
+    return OkStatus();
+  }
+
   Status FinishDataset(const host::NativeHandle& from, const host::NativeHandle& to,
-                       const NodePtr& node) {
-    DataEnd source{from.object(), nullptr, nullptr}, target{to.object(), target_, node};
+                       const NodePtr& node, bool leaves) {
+    H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
+                            GetFromDataset(to.object(), H5VL_DATASET_GET_DCPL));
+    if (H5Pget_layout(dcpl.get()) == H5D_VIRTUAL) {
+      return store_ == nullptr ? OkStatus()
+                               : AdoptVirtual(*store_, node, to.object(), dcpl.get());
+    }
+    if (store_ != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(AdoptDataset(*store_, node, to.object()));
+      H5ZARR_RETURN_IF_ERROR(store_->OpenArray(node, 0).status());
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const Handle type,
+                            GetFromDataset(to.object(), H5VL_DATASET_GET_TYPE));
+    if (!HasReferences(type.get())) return CopyData(from, to, node, nullptr);
+    if (expands_references() || leaves) return Defer(from, to, node, "");
+    return CopyData(from, to, node, nullptr);
+  }
+
+  // The elements, as far as HDF5 has not copied them.
+  Status CopyData(const host::NativeHandle& from, const host::NativeHandle& to,
+                  const NodePtr& node, const Translate& translate) {
+    DataEnd source{from.object(), nullptr, nullptr}, target{to.object(), store_, node};
     // Where it lies is asked of the object: a link may have led into another file.
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(from.object()));
     const std::shared_ptr<shadow::StoreFile> store =
         GetConnector().stores.ByFileNumber(identity.fileno);
+    if (store == nullptr && store_ == nullptr && (!translate || !expands_references())) {
+      return OkStatus();
+    }
     if (store != nullptr) {
       source.node = store->FindNode(identity.token);
-      if (source.node == nullptr) {
-        return UnsupportedError("its source in another Zarr store was reached by a link");
-      }
+      if (source.node == nullptr) return InternalError("what is copied was not loaded");
       if (!source.node->broken.ok()) return source.node->broken;
+      if (store_ == nullptr && IsSharded(source.node)) {
+        return UnsupportedError("'/" + source.node->path +
+                                "' is sharded, and native HDF5 files cannot hold shards yet: "
+                                "convert it with other filters (h5repack -f GZIP=4)");
+      }
       source.store = store.get();
     }
-    H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
-                            GetFromDataset(to.object(), H5VL_DATASET_GET_DCPL));
-    if (H5Pget_layout(dcpl.get()) == H5D_VIRTUAL) {
-      return target_ == nullptr ? OkStatus()
-                                : AdoptVirtual(*target_, node, to.object(), dcpl.get());
-    }
-    if (target_ != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(AdoptDataset(*target_, node, to.object()));
-      H5ZARR_RETURN_IF_ERROR(target_->OpenArray(node, 0).status());
-    }
-    return CopyElements(source, target);
+    return CopyElements(source, target, translate);
   }
 
   Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to,
                      const NodePtr& node, const std::string& path) {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<LinkName> names, LinkNames(to.object()));
-    for (const auto& [name, hard] : names) {
-      if (target_ != nullptr) {
-        H5ZARR_RETURN_IF_ERROR(target_->NoteCreated(node, name.c_str()));
-      }
-      if (!hard) continue;
-      const std::string child_path = path + "/" + name;
+    for (const auto& [name, type] : names) {
+      if (store_ != nullptr) H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(node, name.c_str()));
+      if (type != H5L_TYPE_HARD) continue;
       H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle child,
                               OpenAt(to.object(), nullptr, name.c_str()));
-      Result<host::NativeHandle> original = OpenAt(from.object(), nullptr, name.c_str());
-      if (!original.ok()) {
-        return UnsupportedError("copying '" + child_path +
-                                "': what the copy expanded into it cannot be found by its name");
-      }
-      H5ZARR_RETURN_IF_ERROR(Finish(*original, child, child_path));
+      H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle original,
+                              OpenAt(from.object(), nullptr, name.c_str()));
+      H5ZARR_RETURN_IF_ERROR(Finish(original, child, path + "/" + name));
     }
     return OkStatus();
   }
 
-  shadow::StoreFile* target_;
+  // The copy of an object that a reference in its file leads to. One that the copy did not come upon is
+  // made beside the root's members, under the kind of name HDF5 gives it.
+  Result<uint64_t> CopyOf(host::NativeObject in_file, unsigned long fileno, uint64_t token) {
+    if (token == 0 || token == HADDR_UNDEF) return uint64_t{0};
+    const auto known = copies_.find({fileno, token});
+    if (known != copies_.end()) return known->second;
+    H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle from, host::OpenByToken(in_file, token));
+    H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle again, host::OpenByToken(in_file, token));
+    const H5I_type_t type = again.type();
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(again.Release(), type, nullptr));
+    const OwnedObject object(AsObject(wrapper));
+    H5ZARR_RETURN_IF_ERROR(source_->Load(object.get()));
+    const host::NativeObject base = target_.object->native;
+    H5ZARR_ASSIGN_OR_RETURN(const std::string path, UnusedPath(token));
+    const H5VL_loc_params_t from_loc = host::LocSelf(from.type()), to_loc = host::LocSelf(base.type);
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLobject_copy(from.get(), &from_loc, ".", base.under, &to_loc, path.c_str(),
+                        host::NativeConnector(), list_, H5P_LST_LINK_CREATE_ID_g,
+                        host::DefaultDxpl(), nullptr)));
+    made_.push_back(path);
+    if (store_ != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(store_->root(), path.c_str()));
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle to, OpenAt(base, nullptr, path.c_str()));
+    H5ZARR_RETURN_IF_ERROR(Finish(from, to, path));
+    return copies_.at({fileno, token});
+  }
+
+  Result<std::string> UnusedPath(uint64_t token) {
+    for (;; ++token) {
+      const std::string path = "/~obj_pointed_by_" + std::to_string(token);
+      const H5VL_loc_params_t loc = host::LocByName(target_.object->native.type, path.c_str());
+      H5ZARR_ASSIGN_OR_RETURN(const Place at,
+                              Locate(target_.object, &loc, nullptr, LastLink::kItself));
+      hbool_t exists = false;
+      H5VL_link_specific_args_t args;
+      args.op_type = H5VL_LINK_EXISTS;
+      args.args.exists.exists = &exists;
+      H5ZARR_RETURN_IF_ERROR(NativeStatus(
+          H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), &args,
+                            host::DefaultDxpl(), nullptr)));
+      if (!exists) return path;
+    }
+  }
+
+  const Place& target_;
+  shadow::StoreFile* const store_;
+  CopySource* const source_;
+  const unsigned options_;
+  const hid_t list_;
   std::set<uint64_t> seen_;
+  std::map<std::pair<unsigned long, uint64_t>, uint64_t> copies_;
+  std::vector<Reference> references_;
+  std::vector<std::string> made_;
 };
+
+Status FinishCopy(const Place& source, const Place& target, CopyFinisher* finisher) {
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle from,
+                          OpenAt(source.object->native, &source.loc, source.name));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle to,
+                          OpenAt(target.object->native, &target.loc, target.name));
+  if (target.store() != nullptr) {
+    H5ZARR_RETURN_IF_ERROR(target.store()->NoteCreated(target.object->node, target.name));
+  }
+  H5ZARR_RETURN_IF_ERROR(finisher->Finish(from, to, target.name));
+  return finisher->FinishReferences();
+}
+
+// Loads what is copied. `options` say how.
+Status LoadSource(const Place& from, CopySource* source) {
+  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native,
+                          OpenAt(from.object->native, &from.loc, from.name));
+  const H5I_type_t type = native.type();
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(native.Release(), type, from.object));
+  const OwnedObject object(AsObject(wrapper));
+  return source->Load(object.get());
+}
 
 }  // namespace
 
-Status FinishCopy(const CopyEnd& source, const CopyEnd& target) {
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle from,
-                          OpenAt(source.object->native, source.loc, source.name));
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle to,
-                          OpenAt(target.object->native, target.loc, target.name));
-  shadow::StoreFile* target_store = target.object->store.get();
-  if (target_store != nullptr) {
-    H5ZARR_RETURN_IF_ERROR(target_store->NoteCreated(target.object->node, target.name));
+Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, hid_t dxpl,
+                  void** request) {
+  unsigned options = 0;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5Pget_copy_object(ocpypl, &options)));
+  constexpr unsigned kFollows = H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG;
+  CopySource source(options);
+  if (from.store() != nullptr || (options & kFollows) != 0) {
+    H5ZARR_RETURN_IF_ERROR(LoadSource(from, &source));
   }
-  CopyFinisher finisher(target_store);
-  return finisher.Finish(from, to, target.name);
+  const bool in_store = source.met_store() || to.store() != nullptr;
+  if (to.store() != nullptr && (options & H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG) != 0) {
+    H5ZARR_RETURN_IF_ERROR(to.store()->Fill(to.store()->root(), true));
+  }
+  // HDF5 would copy headers of what references lead to, and nothing from within datasets.
+  Handle list(H5Pcopy(ocpypl));
+  if (!list.valid()) return host::AlreadyReported();
+  if (in_store) {
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5Pset_copy_object(list.get(), options & ~H5O_COPY_EXPAND_REFERENCE_FLAG)));
+  }
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(
+      H5VLobject_copy(from.under(), &from.loc, from.name, to.under(), &to.loc, to.name,
+                      host::NativeConnector(), list.get(), lcpl, dxpl, request)));
+  if (!in_store) return OkStatus();
+  CopyFinisher finisher(to, &source, options, list.get());
+  const Status finished = FinishCopy(from, to, &finisher);
+  // An incomplete copy is no copy.
+  if (!finished.ok()) finisher.Undo(finished);
+  return UndoOnFailure(to, finished);
 }
 
 }  // namespace h5zarr

@@ -1,6 +1,6 @@
-// object_copy: what H5Ocopy leaves to be done when a store is involved. HDF5 copies headers, links and
-// attributes; raw data of a store it does not know, and raw data it copies into a shadow must go to the
-// store.
+// object_copy: H5Ocopy. HDF5 copies headers, links and attributes; raw data of a store it does not know,
+// and raw data it copies into a shadow must go to the store. Objects are paired by their path below the
+// two roots.
 #ifndef H5ZARR_H5_OBJECT_COPY_H_
 #define H5ZARR_H5_OBJECT_COPY_H_
 
@@ -8,16 +8,10 @@
 
 namespace h5zarr {
 
-struct CopyEnd {
-  Object* object;
-  const H5VL_loc_params_t* loc;
-  const char* name;
-};
-
-// After HDF5 copied `source` to `target`: takes the new objects into the target's store, and copies the
-// data of every dataset. Datasets are paired by their path below the two roots; one whose source was
-// reached through a link that the copy expanded has no pair and is refused by name.
-Status FinishCopy(const CopyEnd& source, const CopyEnd& target);
+// H5Ocopy of what is at `from` to `to` (a path without anything), by the lists of the call. On failure
+// nothing is left of the copy: kUnsupported for shards into native files and for region references.
+Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, hid_t dxpl,
+                  void** request);
 
 }  // namespace h5zarr
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <deque>
 
 #include "host/host_api.h"
 #include "shadow/creation_map.h"
@@ -32,6 +31,8 @@ std::string RootArrayName(const std::string& path) {
   return name.empty() ? "data" : name;
 }
 
+}  // namespace
+
 std::deque<std::string> SplitPath(std::string_view path) {
   std::deque<std::string> parts;
   while (!path.empty()) {
@@ -43,7 +44,11 @@ std::deque<std::string> SplitPath(std::string_view path) {
   return parts;
 }
 
-}  // namespace
+std::string JoinParts(const std::deque<std::string>& parts) {
+  std::string path;
+  for (const std::string& part : parts) path = JoinPath(path, part);
+  return path;
+}
 
 bool IsHiddenAttribute(std::string_view name) {
   static constexpr std::string_view kHidden[] = {
@@ -281,6 +286,13 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
   std::deque<std::string> parts = SplitPath(path);
   int soft_links = 0;
   bool following_last = false;
+  const auto leave = [&](const NodePtr& group, const std::string& name) {
+    result.left_store = true;
+    result.link_group = group;
+    result.link_name = name;
+    result.rest = JoinParts(parts);
+    return result;
+  };
   while (!parts.empty()) {
     const std::string name = std::move(parts.front());
     parts.pop_front();
@@ -294,7 +306,12 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
     if (link == current->group.links.end()) return result;
     switch (link->second.kind) {
       case LinkState::Kind::kHard:
-        current = link->second.target.lock();
+        if (const NodePtr target = link->second.target.lock()) {
+          if (target->group.mounted) return leave(current, name);
+          current = target;
+        } else {
+          current = nullptr;
+        }
         break;
       case LinkState::Kind::kSoft: {
         if (++soft_links > kMaxSoftLinks) return result;
@@ -306,8 +323,7 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
         break;
       }
       case LinkState::Kind::kOther:
-        result.left_store = true;
-        return result;
+        return leave(current, name);
     }
   }
   result.node = current;

@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -38,7 +39,12 @@ struct Resolution {
   NodePtr node;             // the object, or null when the path does not exist or leaves the store
   NodePtr parent;           // the group that holds (or would hold) the last component's link
   std::string name;         // the last component
-  bool left_store = false;  // an external or user-defined link was met
+  // An external or user-defined link was met, or another file is mounted there: what follows is not in
+  // this store.
+  bool left_store = false;
+  NodePtr link_group;       // where the link is
+  std::string link_name;
+  std::string rest;         // the path after it
 };
 
 // The file formats between which a program asked HDF5 to keep. No store has them, programs ask for them.
@@ -46,6 +52,10 @@ struct FormatBounds {
   H5F_libver_t low = H5F_LIBVER_EARLIEST;
   H5F_libver_t high = H5F_LIBVER_LATEST;
 };
+
+// The names in a path, without empty ones and ".".
+std::deque<std::string> SplitPath(std::string_view path);
+std::string JoinParts(const std::deque<std::string>& parts);
 
 class StoreFile : public std::enable_shared_from_this<StoreFile> {
  public:
@@ -119,6 +129,10 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void NoteLinks(const NodePtr& group);
   // Brings those attributes of `node` into the shadow that are made only when asked for.
   Status CompleteAttributes(const NodePtr& node);
+  // Some file was unmounted: sees which groups are themselves again.
+  void NoteMounted(const NodePtr& group);
+  void RecheckMounts();
+  bool has_mounts() const { return has_mounts_; }
   // Before HDF5 removes or moves a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
 
@@ -226,6 +240,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool root_is_array_ = false;       // the store is one array, shown as a dataset of a made-up root
   std::string root_array_name_;
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
+  bool has_mounts_ = false;          // a file is mounted on some group of it
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close
   ConsolidatedAbove consolidated_above_;

@@ -301,6 +301,26 @@ void StoreFile::NoteNewAttribute(const NodePtr& node, const std::string& name) {
   changed.push_back(name);
 }
 
+void StoreFile::NoteMounted(const NodePtr& group) {
+  group->group.mounted = true;
+  has_mounts_ = true;
+}
+
+void StoreFile::RecheckMounts() {
+  has_mounts_ = false;
+  for (const auto& [token, node] : nodes_) {
+    if (!node->group.mounted) continue;
+    const NodePtr parent = NodeAtPath(std::string(ParentOf(node->path)));
+    if (parent == nullptr) continue;
+    const Result<NativeHandle> native = host::OpenByToken(Location(), parent->token);
+    if (!native.ok()) continue;
+    const Result<host::Identity> there =
+        host::IdentifyByName(native->object(), std::string(NameOf(node->path)).c_str());
+    if (there.ok()) node->group.mounted = there->fileno != fileno_;
+    has_mounts_ = has_mounts_ || node->group.mounted;
+  }
+}
+
 void StoreFile::NoteLinks(const NodePtr& group) {
   if (group != nullptr) group->group.links_changed = true;
 }

@@ -1,0 +1,124 @@
+#include "h5/copy_source.h"
+
+namespace h5zarr {
+
+Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
+                                  const char* name) {
+  H5VL_loc_params_t by_name = host::LocByName(base.type, name);
+  H5I_type_t type = H5I_BADID;
+  void* under = nullptr;
+  if (loc != nullptr && loc->type == H5VL_OBJECT_BY_TOKEN) {
+    H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle group,
+                            host::OpenByToken(base, host::TokenKey(*loc->loc_data.loc_by_token.token)));
+    by_name.obj_type = group.type();
+    under = H5VLobject_open(group.get(), &by_name, host::NativeConnector(), &type,
+                            host::DefaultDxpl(), nullptr);
+  } else {
+    under = H5VLobject_open(base.under, &by_name, host::NativeConnector(), &type,
+                            host::DefaultDxpl(), nullptr);
+  }
+  if (under == nullptr) return host::AlreadyReported();
+  return host::NativeHandle(under, type);
+}
+
+Result<std::vector<LinkName>> LinkNames(host::NativeObject group) {
+  H5G_info_t info;
+  H5VL_group_get_args_t get;
+  get.op_type = H5VL_GROUP_GET_INFO;
+  get.args.get_info.loc_params = host::LocSelf(group.type);
+  get.args.get_info.ginfo = &info;
+  if (H5VLgroup_get(group.under, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  std::vector<LinkName> names;
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    H5VL_loc_params_t loc = host::LocSelf(group.type);
+    loc.type = H5VL_OBJECT_BY_IDX;
+    loc.loc_data.loc_by_idx = {".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
+    H5L_info2_t link;
+    H5VL_link_get_args_t args;
+    args.op_type = H5VL_LINK_GET_INFO;
+    args.args.get_info.linfo = &link;
+    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                     nullptr) < 0) {
+      return host::AlreadyReported();
+    }
+    const H5L_type_t type = link.type;
+    std::size_t length = 0;
+    args.op_type = H5VL_LINK_GET_NAME;
+    args.args.get_name = {0, nullptr, &length};
+    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                     nullptr) < 0) {
+      return host::AlreadyReported();
+    }
+    std::string name(length + 1, '\0');
+    args.args.get_name = {name.size(), name.data(), &length};
+    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                     nullptr) < 0) {
+      return host::AlreadyReported();
+    }
+    name.resize(length);
+    names.push_back({std::move(name), type});
+  }
+  return names;
+}
+
+CopySource::CopySource(unsigned options)
+    : shallow_((options & H5O_COPY_SHALLOW_HIERARCHY_FLAG) != 0),
+      expands_soft_((options & H5O_COPY_EXPAND_SOFT_LINK_FLAG) != 0),
+      expands_external_((options & H5O_COPY_EXPAND_EXT_LINK_FLAG) != 0) {}
+
+Status CopySource::Load(Object* object) {
+  if (expands_soft_ || expands_external_) return Visit(object);
+  if (object->store == nullptr) return OkStatus();
+  met_store_ = true;
+  return object->store->Fill(object->node, !shallow_);
+}
+
+Status CopySource::Visit(Object* object) {
+  if (object->store != nullptr) met_store_ = true;
+  if (object->native.type != H5I_GROUP && object->native.type != H5I_FILE) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(object->native));
+  if (!seen_.insert({identity.fileno, identity.token}).second) return OkStatus();
+  if (object->store != nullptr) {
+    H5ZARR_RETURN_IF_ERROR(object->store->Fill(object->node, false));
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<LinkName> links, LinkNames(object->native));
+  for (const auto& [name, type] : links) {
+    if ((type == H5L_TYPE_SOFT && expands_soft_) ||
+        (type == H5L_TYPE_EXTERNAL && expands_external_)) {
+      H5ZARR_RETURN_IF_ERROR(Follow(object, name));
+    }
+    if (type != H5L_TYPE_HARD || shallow_) continue;
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity child,
+                            host::IdentifyByName(object->native, name.c_str()));
+    if (child.type != H5O_TYPE_GROUP) continue;
+    H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native,
+                            OpenAt(object->native, nullptr, name.c_str()));
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(native.Release(), H5I_GROUP, object));
+    const OwnedObject group(AsObject(wrapper));
+    H5ZARR_RETURN_IF_ERROR(Visit(group.get()));
+  }
+  return OkStatus();
+}
+
+// A link that leads nowhere is copied as a link.
+Status CopySource::Follow(Object* group, const std::string& name) {
+  const H5VL_loc_params_t loc = host::LocByName(group->native.type, name.c_str());
+  H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(group, &loc));
+  H5I_type_t type = H5I_BADID;
+  void* under = H5VLobject_open(at.under(), &at.loc, host::NativeConnector(), &type,
+                                host::DefaultDxpl(), nullptr);
+  if (under == nullptr) {
+    if (TraversalScope::AskedForRepetition()) return host::AlreadyReported();
+    ClearErrors();
+    return OkStatus();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, type, at.object));
+  kept_.emplace_back(AsObject(wrapper));
+  Object* target = kept_.back().get();
+  if (target->store != nullptr) met_store_ = true;
+  return shallow_ ? OkStatus() : Visit(target);
+}
+
+}  // namespace h5zarr

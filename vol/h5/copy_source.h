@@ -1,0 +1,48 @@
+// copy_source: what H5Ocopy will come upon in its source, brought into the shadows that HDF5 copies from.
+#ifndef H5ZARR_H5_COPY_SOURCE_H_
+#define H5ZARR_H5_COPY_SOURCE_H_
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "h5/connector.h"
+
+namespace h5zarr {
+
+using OwnedObject = std::unique_ptr<Object, CloseLinked>;
+
+struct LinkName {
+  std::string name;
+  H5L_type_t type = H5L_TYPE_HARD;
+};
+// The links of a native group, by name.
+Result<std::vector<LinkName>> LinkNames(host::NativeObject group);
+// Opens what a location and a name below it lead to; `loc` may be null.
+Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
+                                  const char* name);
+
+// Keeps what it opened until it goes out of scope: the shadows of linked stores with it.
+class CopySource {
+ public:
+  // `options`: of H5Pset_copy_object.
+  explicit CopySource(unsigned options);
+  // Loads the tree below `object`, and what links in it lead to where the copy expands those.
+  Status Load(Object* object);
+  // Whether any of it lies in a store.
+  bool met_store() const { return met_store_; }
+
+ private:
+  Status Visit(Object* object);
+  Status Follow(Object* group, const std::string& name);
+
+  const bool shallow_, expands_soft_, expands_external_;
+  bool met_store_ = false;
+  std::set<std::pair<unsigned long, uint64_t>> seen_;
+  std::vector<OwnedObject> kept_;
+};
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_H5_COPY_SOURCE_H_

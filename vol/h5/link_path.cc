@@ -1,0 +1,287 @@
+#include "h5/link_path.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "h5/connector.h"
+
+namespace h5zarr {
+namespace {
+
+// Links into other files that one path may lead through, and soft links between two of them. HDF5's own
+// bound is 16 unless the program asks for another; beyond ours a path is taken for circular.
+constexpr int kMaxLinks = 64;
+
+TraversalScope* innermost = nullptr;
+std::vector<hid_t>* pending = nullptr;
+
+// Where a path leaves the file it began in: by the link at `link` (below `group`, or below the place's
+// own location), `rest` after it.
+struct Exit {
+  shadow::NodePtr group;
+  std::string link;
+  std::string rest;
+};
+
+Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
+  shadow::StoreFile& store = *place->object->store;
+  shadow::NodePtr base = place->object->node;
+  if (place->loc.type == H5VL_OBJECT_BY_TOKEN) {
+    base = store.FindNode(host::TokenKey(*place->loc.loc_data.loc_by_token.token));
+  }
+  H5ZARR_ASSIGN_OR_RETURN(place->found, store.Resolve(base, place->path()));
+  place->node = place->found.node;
+  // A link that is the last component was found in this store.
+  const bool stays = last == LastLink::kItself && place->found.parent != nullptr;
+  if (!place->found.left_store || stays) return std::optional<Exit>();
+  return std::optional<Exit>(
+      Exit{place->found.link_group, place->found.link_name, place->found.rest});
+}
+
+struct NativeLink {
+  bool exists = false;
+  H5L_type_t type = H5L_TYPE_HARD;
+  std::string soft_target;
+};
+
+Result<NativeLink> LookAtNativeLink(host::NativeObject base, const std::string& path) {
+  NativeLink link;
+  const H5VL_loc_params_t loc = host::LocByName(base.type, path.c_str());
+  H5VL_link_specific_args_t exists;
+  exists.op_type = H5VL_LINK_EXISTS;
+  exists.args.exists.exists = &link.exists;
+  if (H5VLlink_specific(base.under, &loc, host::NativeConnector(), &exists, host::DefaultDxpl(),
+                        nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  if (!link.exists) return link;
+  H5L_info2_t info;
+  H5VL_link_get_args_t args;
+  args.op_type = H5VL_LINK_GET_INFO;
+  args.args.get_info.linfo = &info;
+  if (H5VLlink_get(base.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                   nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  link.type = info.type;
+  if (info.type != H5L_TYPE_SOFT) return link;
+  link.soft_target.resize(info.u.val_size);
+  args.op_type = H5VL_LINK_GET_VAL;
+  args.args.get_val.buf_size = link.soft_target.size();
+  args.args.get_val.buf = link.soft_target.data();
+  if (H5VLlink_get(base.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                   nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  link.soft_target.resize(std::min(link.soft_target.find('\0'), link.soft_target.size()));
+  return link;
+}
+
+// The native object a place's path begins at.
+Result<host::NativeHandle> OpenBase(const Place& place) {
+  if (place.loc.type == H5VL_OBJECT_BY_TOKEN) {
+    return host::OpenByToken(place.object->native,
+                             host::TokenKey(*place.loc.loc_data.loc_by_token.token));
+  }
+  return host::NativeHandle();
+}
+
+Result<std::optional<Exit>> FindExitOfNativeFile(const Place& place, LastLink last) {
+  const std::optional<Exit> none;
+  const char* path = place.path();
+  if (!TraversalScope::FollowsNativePaths() || path == nullptr) return none;
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle opened, OpenBase(place));
+  const host::NativeObject base = opened.valid() ? opened.object() : place.object->native;
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity start, host::Identify(base));
+  std::deque<std::string> parts = shadow::SplitPath(path);
+  std::string prefix = path[0] == '/' ? "/" : "";
+  int soft_links = 0;
+  while (!parts.empty()) {
+    const std::string here = prefix + parts.front();
+    parts.pop_front();
+    if (parts.empty() && last == LastLink::kItself) return none;
+    H5ZARR_ASSIGN_OR_RETURN(const NativeLink link, LookAtNativeLink(base, here));
+    if (!link.exists) return none;
+    if (link.type == H5L_TYPE_SOFT) {
+      if (++soft_links > kMaxLinks) return none;
+      const std::deque<std::string> more = shadow::SplitPath(link.soft_target);
+      parts.insert(parts.begin(), more.begin(), more.end());
+      if (link.soft_target.starts_with('/')) prefix = "/";
+      continue;
+    }
+    bool leaves = link.type != H5L_TYPE_HARD;
+    if (!leaves) {
+      // Another file may be mounted here.
+      H5ZARR_ASSIGN_OR_RETURN(const host::Identity there, host::IdentifyByName(base, here.c_str()));
+      leaves = there.fileno != start.fileno;
+    }
+    if (leaves) return std::optional<Exit>(Exit{nullptr, here, shadow::JoinParts(parts)});
+    prefix = here + "/";
+  }
+  return none;
+}
+
+// What a link leads to; null when it cannot be opened.
+Result<std::unique_ptr<Object, CloseLinked>> OpenLinked(const Place& place, const Exit& exit) {
+  host::NativeHandle opened;
+  if (exit.group != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(
+        opened, host::OpenByToken(place.object->store->Location(), exit.group->token));
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(opened, OpenBase(place));
+  }
+  const host::NativeObject base = opened.valid() ? opened.object() : place.object->native;
+  const H5VL_loc_params_t loc = host::LocByName(base.type, exit.link.c_str());
+  H5I_type_t type = H5I_BADID;
+  void* under = H5VLobject_open(base.under, &loc, host::NativeConnector(), &type,
+                                host::DefaultDxpl(), nullptr);
+  if (under == nullptr) {
+    // Within a traversal each link would be tried twice as often as the one before.
+    if (TraversalDepth::levels() > 0) return host::AlreadyReported();
+    ClearErrors();
+    return std::unique_ptr<Object, CloseLinked>();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, type, place.object));
+  return std::unique_ptr<Object, CloseLinked>(AsObject(wrapper));
+}
+
+// Makes `linked`, and `rest` below it, what the place stands for.
+void GoOnAt(std::unique_ptr<Object, CloseLinked> linked, const std::string& rest, Place* place) {
+  auto path = std::make_unique<std::string>(rest.empty() ? "." : rest);
+  const H5I_type_t type = linked->native.type;
+  if (place->name != nullptr) {
+    place->name = path->c_str();
+    place->loc = host::LocSelf(type);
+  } else if (place->loc.type == H5VL_OBJECT_BY_IDX) {
+    place->loc.loc_data.loc_by_idx.name = path->c_str();
+  } else {
+    place->loc.loc_data.loc_by_name.name = path->c_str();
+  }
+  place->loc.obj_type = type;
+  place->object = linked.get();
+  place->linked = std::move(linked);
+  place->rest = std::move(path);
+}
+
+}  // namespace
+
+TraversalScope::TraversalScope() : outer_(innermost) { innermost = this; }
+
+TraversalScope::~TraversalScope() {
+  (void)Close().ok();
+  innermost = outer_;
+}
+
+Status TraversalScope::Close() {
+  if (outer_ != nullptr || pending == nullptr || pending->empty()) return OkStatus();
+  std::vector<hid_t> ids;
+  ids.swap(*pending);
+  bool closed = true;
+  {
+    host::KeepErrors keep;
+    // Files were opened before what lies in them.
+    for (auto id = ids.rbegin(); id != ids.rend(); ++id) closed &= H5Idec_ref(*id) >= 0;
+  }
+  if (closed) return OkStatus();
+  return Status(StatusCode::kIo, "what was changed behind a link could not be saved");
+}
+
+bool TraversalScope::MustRepeat() {
+  if (!asked_ || follows_native_paths_) return false;
+  follows_native_paths_ = true;
+  return true;
+}
+
+bool TraversalScope::FollowsNativePaths() {
+  if (innermost != nullptr && innermost->follows_native_paths_) return true;
+  for (const auto& store : GetConnector().mounted_on_native) {
+    if (!store.expired()) return true;
+  }
+  return false;
+}
+
+bool TraversalScope::AskForRepetition() {
+  if (innermost == nullptr || FollowsNativePaths()) return false;
+  innermost->asked_ = true;
+  return true;
+}
+
+bool TraversalScope::AskedForRepetition() {
+  return innermost != nullptr && innermost->asked_ && !innermost->follows_native_paths_;
+}
+
+bool KeepUntilScopeEnds(hid_t id) {
+  if (innermost == nullptr) return false;
+  if (pending == nullptr) pending = new std::vector<hid_t>;  // leaked with the process
+  pending->push_back(id);
+  return true;
+}
+
+void ClearErrors() { H5Eclear2(H5E_DEFAULT); }
+
+void CloseLinked::operator()(Object* object) const {
+  NativeClose close = H5VLgroup_close;
+  if (object->native.type == H5I_DATASET) close = H5VLdataset_close;
+  if (object->native.type == H5I_DATATYPE) close = H5VLdatatype_close;
+  host::KeepErrors keep;
+  CloseObject("link", object, close, host::DefaultDxpl(), nullptr);
+}
+
+const char* Place::path() const {
+  if (name != nullptr) return name;
+  if (loc.type == H5VL_OBJECT_BY_NAME) return loc.loc_data.loc_by_name.name;
+  if (loc.type == H5VL_OBJECT_BY_IDX) return loc.loc_data.loc_by_idx.name;
+  return nullptr;
+}
+
+Result<Place> Locate(Object* object, const H5VL_loc_params_t* loc, const char* name,
+                     LastLink last) {
+  Place place;
+  place.object = object;
+  place.loc = *loc;
+  place.name = name;
+  if (object == nullptr) return place;
+  for (int links = 0; links <= kMaxLinks; ++links) {
+    std::optional<Exit> exit;
+    if (place.object->store != nullptr) {
+      H5ZARR_ASSIGN_OR_RETURN(exit, FindExitOfStore(&place, last));
+    } else {
+      place.node = nullptr;
+      place.found = shadow::Resolution();
+      H5ZARR_ASSIGN_OR_RETURN(exit, FindExitOfNativeFile(place, last));
+    }
+    if (!exit) return place;
+    H5ZARR_ASSIGN_OR_RETURN(auto linked, OpenLinked(place, *exit));
+    if (linked == nullptr) return place;  // HDF5 will find the same, and says what it means
+    GoOnAt(std::move(linked), exit->rest, &place);
+  }
+  return NotFoundError("too many links: '" + std::string(place.path()) + "' may lead to itself");
+}
+
+Status FillIndexed(const Place& place) {
+  if (place.loc.type != H5VL_OBJECT_BY_IDX || place.node == nullptr) return OkStatus();
+  return place.store()->Fill(place.node, false);
+}
+
+Status FillForVisit(const Place& place) {
+  const auto stores = GetConnector().stores.All();
+  const bool mounts = TraversalScope::FollowsNativePaths() ||
+                      std::any_of(stores.begin(), stores.end(),
+                                  [](const auto& store) { return store->has_mounts(); });
+  if (!mounts) return place.node != nullptr ? place.store()->Fill(place.node, true) : OkStatus();
+  // Which file is where is not worth telling.
+  for (const auto& store : stores) H5ZARR_RETURN_IF_ERROR(store->Fill(store->root(), true));
+  return OkStatus();
+}
+
+Result<Place> LocateNew(Object* object, const H5VL_loc_params_t* loc, const char* name) {
+  H5ZARR_ASSIGN_OR_RETURN(Place place, Locate(object, loc, name, LastLink::kItself));
+  H5ZARR_RETURN_IF_ERROR(RequireWritable(place.object));
+  if (place.object != nullptr && place.object->store != nullptr) {
+    H5ZARR_RETURN_IF_ERROR(place.store()->CheckNewPath(place.path()));
+  }
+  return place;
+}
+
+}  // namespace h5zarr

@@ -439,8 +439,8 @@ class CopyFinisher {
     }
     H5ZARR_ASSIGN_OR_RETURN(const Handle type,
                             GetFromDataset(to.object(), H5VL_DATASET_GET_TYPE));
-    if (!HasReferences(type.get())) return CopyData(from, to, node, nullptr);
-    if (expands_references() || leaves) return Defer(from, to, node, "");
+    // (Within a file HDF5 leaves those of datasets alone, even when it expands others.)
+    if (HasReferences(type.get()) && leaves) return Defer(from, to, node, "");
     return CopyData(from, to, node, nullptr);
   }
 

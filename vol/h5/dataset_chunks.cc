@@ -152,7 +152,13 @@ Status ChunkStorageBytes(Object* object, H5VL_native_dataset_get_chunk_storage_s
   haddr_t address = HADDR_UNDEF;
   H5VL_native_dataset_get_chunk_info_by_coord_t info = {offset.data(), nullptr, &address, args->size};
   H5ZARR_RETURN_IF_ERROR(InfoByOffset(object, &info));
-  return address == HADDR_UNDEF ? NotStored(args->offset) : OkStatus();
+  if (address != HADDR_UNDEF) return OkStatus();
+  // As HDF5 has it: without filters, and as soon as there is any chunk, each has its full size.
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> plain, PlainChunkBytes(object, *array));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<ChunkInfo>* chunks, ListChunks(object));
+  if (!plain || chunks->empty()) return NotStored(args->offset);
+  *args->size = *plain;
+  return OkStatus();
 }
 
 Result<herr_t> IterateChunks(Object* object, H5D_chunk_iter_op_t op, void* op_data) {

@@ -89,6 +89,13 @@ Result<Buffer> Encode(const BytesCodec& filter, ByteSpan decoded) {
 
 }  // namespace
 
+Result<std::optional<uint64_t>> PlainChunkBytes(Object* object, const zarr::Array& array) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, ReportedDcpl(object));
+  const int count = H5Pget_nfilters(dcpl.get());
+  if (count < 0) return host::AlreadyReported();
+  return count == 0 ? std::optional(ChunkBytes(array)) : std::nullopt;
+}
+
 Result<Buffer> ToReported(Object* object, zarr::Array& array, Buffer stored) {
   H5ZARR_ASSIGN_OR_RETURN(const Pipeline pipeline, PipelineOf(object, array));
   if (pipeline.verbatim) return stored;

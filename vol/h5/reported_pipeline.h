@@ -6,6 +6,8 @@
 
 #include <hdf5.h>
 
+#include <optional>
+
 #include "base/buffer.h"
 #include "base/status.h"
 #include "host/object.h"
@@ -21,6 +23,9 @@ Result<Buffer> FromReported(Object* object, zarr::Array& array, ByteSpan given,
 // The size of a stored chunk in the reported form (encodes it when the forms differ).
 Result<hsize_t> ReportedChunkBytes(Object* object, zarr::Array& array,
                                    const zarr::ChunkInfo& chunk);
+
+// What every whole chunk has where no filter is reported; nothing where there is one.
+Result<std::optional<uint64_t>> PlainChunkBytes(Object* object, const zarr::Array& array);
 
 }  // namespace h5zarr
 

@@ -90,3 +90,7 @@ def test_attributes_that_wait_when_the_program_ends_are_saved(program, store, ho
     with h5py.File(store, "r") as f:
         assert f["g/d"][()] == 27
         assert f["g/d"].attrs["k"] == 27
+
+
+def test_transfers_go_on_while_the_program_does_something_else(program, store):
+    assert_ok(program("async"), store)

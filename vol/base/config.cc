@@ -101,6 +101,17 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) {
        return Choose<int>(v, &c->threads, {{"auto", 0}}) || SetInt(v, 1, 1024, &c->threads);
      }},
+    {"io", "auto, pread, uring, direct",
+     [](std::string_view v, Config* c) {
+       return Choose<Config::Io>(v, &c->io, {{"auto", Config::Io::kAuto},
+                                             {"pread", Config::Io::kPread},
+                                             {"uring", Config::Io::kUring},
+                                             {"direct", Config::Io::kDirect}});
+     }},
+    {"write", "through, behind",
+     [](std::string_view v, Config* c) {
+       return Choose<bool>(v, &c->write_behind, {{"through", false}, {"behind", true}});
+     }},
     {"durable", "0, 1",
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->durable, {{"0", false}, {"1", true}});

@@ -16,6 +16,7 @@ namespace h5zarr {
 struct Config {
   enum class Create { kAuto, kZarr, kNative };
   enum class MaxShape { kAuto, kFixed, kUnlimited };
+  enum class Io { kAuto, kPread, kUring, kDirect };
   enum class Shard { kOff, kAuto, kBytes };
 
   Create create = Create::kAuto;
@@ -26,6 +27,8 @@ struct Config {
   Shard shard = Shard::kOff;
   uint64_t shard_bytes = 0;      // with Shard::kBytes
   int threads = 0;               // 0: auto
+  Io io = Io::kAuto;
+  bool write_behind = false;     // writes return when their data are copied
   bool durable = false;
   uint64_t memory_bytes = 256ull << 20;
   uint64_t cache_bytes = 64ull << 20;

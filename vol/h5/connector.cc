@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "h5/request.h"
 #include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
 
@@ -75,6 +76,7 @@ const H5VL_class_t* ConnectorClass() {
   connector_class.link_cls = kLinkClass;
   connector_class.object_cls = kObjectClass;
   connector_class.introspect_cls = kIntrospectClass;
+  connector_class.request_cls = kRequestClass;
   connector_class.blob_cls = kBlobClass;
   connector_class.token_cls = kTokenClass;
   connector_class.optional = optional;
@@ -156,6 +158,15 @@ Status SaveBeforeClose(const Object* object) {
   });
 }
 
+// What asynchronous calls began on a dataset is done when it is closed, and all of it when a file is.
+void WaitForRequests(const Object* object) {
+  if (object->store == nullptr || object->node == nullptr) return;
+  if (object->native.type == H5I_FILE) object->store->WaitForJobs();
+  if (object->native.type == H5I_DATASET && object->node->dataset.array != nullptr) {
+    object->node->dataset.array->WaitForRequests();
+  }
+}
+
 }  // namespace
 
 herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t dxpl,
@@ -163,6 +174,7 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
   Object* object = AsObject(opaque);
   const std::shared_ptr<shadow::StoreFile> store = object->store;
   if (host::HostIsTerminating()) RunSerially();
+  if (request == nullptr) WaitForRequests(object);
   const Status saved = SaveBeforeClose(object);
   if (!saved.ok()) {
     if (!host::HostIsTerminating()) {

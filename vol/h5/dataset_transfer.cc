@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/checked.h"
 #include "h5/connector.h"
+#include "h5/request.h"
 #include "h5/virtual_dataset.h"
 #include "transfer/dataset_io.h"
 
@@ -45,10 +46,19 @@ Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
   return transfer;
 }
 
-// Arrays of stores, those that use the same threads as one batch.
-Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl) {
+// How the arrays of one batch are transferred.
+struct Manner {
+  int threads = 0;
+  bool behind = false;
+  auto operator<=>(const Manner&) const = default;
+};
+
+// Arrays of stores, those of the same manner as one batch. With `request` a single batch may go on after
+// the call, and is then put there.
+Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
+                      void** request) {
   std::map<shadow::StoreFile*, shadow::ReferenceResolver> references;
-  std::map<int, std::vector<transfer::DatasetTransfer>> batches;
+  std::map<Manner, std::vector<transfer::DatasetTransfer>> batches;
   for (const DatasetPart& part : parts) {
     shadow::DatasetState& dataset = part.object->node->dataset;
     if (dataset.null_space) continue;
@@ -57,12 +67,16 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
     if (is_new) resolver->second = store->References();
     H5ZARR_ASSIGN_OR_RETURN(const transfer::DatasetTransfer transfer,
                             TransferOf(part, &resolver->second));
-    batches[store->config().threads].push_back(transfer);
+    const Config& config = store->config();
+    batches[{config.threads, write && config.write_behind}].push_back(transfer);
     if (write) dataset.chunk_list.reset();
   }
-  for (auto& [threads, batch] : batches) {
-    H5ZARR_RETURN_IF_ERROR(write ? transfer::WriteDatasets(batch, dxpl)
-                                 : transfer::ReadDatasets(batch, dxpl));
+  for (auto& [manner, batch] : batches) {
+    auto timing = manner.behind ? transfer::Timing::kBehind : transfer::Timing::kNow;
+    if (request != nullptr && batches.size() == 1) timing = transfer::Timing::kRequest;
+    H5ZARR_ASSIGN_OR_RETURN(JobPtr job, write ? transfer::WriteDatasets(batch, dxpl, timing)
+                                              : transfer::ReadDatasets(batch, dxpl, timing));
+    if (job != nullptr) *request = MakeRequest(std::move(job));
   }
   return OkStatus();
 }
@@ -131,7 +145,8 @@ Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
     H5ZARR_RETURN_IF_ERROR(mapped != nullptr ? mapped->Transfer(part, write, dxpl)
                                              : TransferNative(part, write, dxpl, request));
   }
-  return arrays.empty() ? OkStatus() : TransferArrays(arrays, write, dxpl);
+  if (arrays.size() < parts.size()) request = nullptr;
+  return arrays.empty() ? OkStatus() : TransferArrays(arrays, write, dxpl, request);
 }
 
 herr_t CloseDataset(Object* dataset, hid_t dxpl, void** request) {

@@ -52,7 +52,8 @@ struct WrapContext {
 };
 
 void* get_object(const void* object) {
-  return H5VLget_object(UnderOf(const_cast<void*>(object)), host::NativeConnector());
+  void* const under = UnderOf(const_cast<void*>(object));
+  return under != nullptr ? H5VLget_object(under, host::NativeConnector()) : nullptr;
 }
 
 herr_t get_wrap_ctx(const void* object, void** context) {
@@ -60,7 +61,9 @@ herr_t get_wrap_ctx(const void* object, void** context) {
     const auto* wrapper = static_cast<const Object*>(object);
     auto made = std::make_unique<WrapContext>();
     made->store = wrapper->store;
-    if (H5VLget_wrap_ctx(wrapper->native.under, host::NativeConnector(), &made->under) < 0) {
+    // A request has nothing beneath it.
+    if (wrapper->native.under != nullptr &&
+        H5VLget_wrap_ctx(wrapper->native.under, host::NativeConnector(), &made->under) < 0) {
       return host::AlreadyReported();
     }
     *context = made.release();

@@ -20,7 +20,9 @@ herr_t get_cap_flags(const void* info, uint64_t* flags) {
   (void)info;
   host::LoadVariables();
   host::KeepErrors keep;
-  return H5VLintrospect_get_cap_flags(nullptr, host::NativeConnector(), flags);
+  const herr_t result = H5VLintrospect_get_cap_flags(nullptr, host::NativeConnector(), flags);
+  if (result >= 0) *flags |= H5VL_CAP_FLAG_ASYNC;
+  return result;
 }
 
 herr_t opt_query(void* object, H5VL_subclass_t subclass, int op, uint64_t* flags) {

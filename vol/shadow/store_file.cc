@@ -20,6 +20,8 @@ std::unique_ptr<Store> MakeStore(const std::string& path, bool writable, const C
   LocalStoreOptions options;
   options.read_only = !writable;
   options.durable = config.durable;
+  if (config.io == Config::Io::kUring) options.io = LocalStoreOptions::Io::kUring;
+  if (config.io == Config::Io::kDirect) options.io = LocalStoreOptions::Io::kDirect;
   return MakeLocalStore(path, options);
 }
 
@@ -72,6 +74,7 @@ StoreFile::StoreFile(std::string path, std::string name, bool writable, const Co
       executor_(executor),
       pid_(getpid()),
       store_(MakeStore(path_, writable, config)),
+      background_(config.memory_bytes),
       hierarchy_(store_.get()),
       consolidated_above_(path_, config.durable) {}
 
@@ -258,6 +261,7 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
   if (node->dataset.array == nullptr) {
     zarr::ArrayOptions options;
     options.executor = executor_;
+    options.background = &background_;
     options.cache_bytes = std::max(cache_bytes, config_.cache_bytes);
     options.memory_bytes = config_.memory_bytes;
     options.read_only = !writable_;

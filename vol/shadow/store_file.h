@@ -21,6 +21,7 @@
 
 #include "base/config.h"
 #include "base/status.h"
+#include "exec/background.h"
 #include "exec/executor.h"
 #include "host/native.h"
 #include "host/object.h"
@@ -155,6 +156,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // So many nodes wait to be stored that it is time: memory, and what a killed process loses, stay
   // bounded. Any number of changes of one node is one.
   bool HasManyPending() const { return pending_nodes_ >= kManyPending; }
+  // Waits until nothing goes on in the background. Failures stay to be reported.
+  void WaitForJobs() { background_.Drain(); }
   // Save, and bring consolidated metadata up to date. For the last close.
   Status SaveForClose();
   bool forked() const;
@@ -233,6 +236,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Executor* const executor_;
   const pid_t pid_;
   std::unique_ptr<Store> store_;
+  Background background_;            // of the store's arrays, which it outlives
   zarr::Hierarchy hierarchy_;
   unsigned long fileno_ = 0;
   FormatBounds format_bounds_;

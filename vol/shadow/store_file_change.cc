@@ -126,6 +126,7 @@ Status StoreFile::NoteCreated(const NodePtr& base, const char* path) {
 // Gives a node its place in the hierarchy; what it had stored while it had none moves there.
 Status StoreFile::Place(const NodePtr& node, const NodePtr& parent, const std::string& name) {
   H5ZARR_RETURN_IF_ERROR(zarr::CheckNodeName(name));
+  WaitForJobs();  // they know places
   const std::string path = JoinPath(parent->path, name);
   const std::string staged = node->path;
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> there, store_->List(path));
@@ -147,6 +148,7 @@ Status StoreFile::Place(const NodePtr& node, const NodePtr& parent, const std::s
 // Takes a node that is still open out of the hierarchy, as HDF5 keeps an unlinked object while it is
 // open.
 Status StoreFile::Unplace(const NodePtr& node) {
+  WaitForJobs();
   const std::string staged = StagingPath();
   const std::string path = node->path;
   if (node->stored) {
@@ -200,6 +202,7 @@ Result<bool> StoreFile::GiveAnotherHome(const NodePtr& node, const std::string& 
       if (node->stored) {
         H5ZARR_RETURN_IF_ERROR(EnsureStored(group));
         H5ZARR_RETURN_IF_ERROR(BeforeChange());
+        WaitForJobs();
         H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
       }
       MovePaths(from, to);
@@ -228,6 +231,7 @@ Status StoreFile::Discard(const NodePtr& node) {
   if (open) return Unplace(node);
   if (node->stored) {
     H5ZARR_RETURN_IF_ERROR(BeforeChange());
+    WaitForJobs();
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(path));
   }
   Forget(path);
@@ -266,6 +270,7 @@ Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_
   if (target->stored) {
     H5ZARR_RETURN_IF_ERROR(EnsureStored(to_parent));
     H5ZARR_RETURN_IF_ERROR(BeforeChange());
+    WaitForJobs();
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
   }
   MovePaths(from, to);
@@ -338,6 +343,7 @@ void StoreFile::Detach(Object* object) {
     if (same && other->open_objects > 0) return;
   }
   if (writable_ && !forked()) {
+    WaitForJobs();
     // A failure leaves a hidden folder behind, nothing else.
     (void)store_->DeletePrefix(staged).ok();
   }

@@ -310,6 +310,7 @@ std::vector<NodePtr> StoreFile::ChangedNodes() const {
 }
 
 Status StoreFile::Save(Purpose purpose) {
+  WaitForJobs();
   if (!writable_ || forked()) return OkStatus();
   pending_nodes_ = 0;
   if (const Status there = CheckThere(); !there.ok()) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "store/local_blocks.h"
 #include "store/local_lock.h"
 #include "store/local_read.h"
 #include "store/local_tree.h"
@@ -56,6 +57,7 @@ class LocalStore : public Store {
   std::string root_;  // without a trailing '/'
   const LocalStoreOptions options_;
   ScratchPool scratch_;
+  BlockPool blocks_;
 };
 
 // Names of unfinished writes are hidden, so an object must not be named like one. Below such a name is
@@ -83,13 +85,13 @@ Result<std::optional<Buffer>> LocalStore::Read(std::string_view key, Generation*
 Status LocalStore::Write(std::string_view key, ByteSpan bytes) {
   H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
-  return WriteLocalObject(root_, key, bytes, options_.durable);
+  return WriteLocalObject(root_, key, bytes, options_, &blocks_);
 }
 
 Result<std::unique_ptr<ObjectWriter>> LocalStore::BeginWrite(std::string_view key) {
   H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
-  return BeginLocalWrite(root_, key, options_.durable);
+  return BeginLocalWrite(root_, key, options_, &blocks_);
 }
 
 Result<bool> LocalStore::Delete(std::string_view key) {

@@ -12,6 +12,10 @@ namespace h5zarr {
 struct LocalStoreOptions {
   bool read_only = false;
   bool durable = false;  // fsync of every written file and its folder
+  // How large objects are written: through the page cache; through it and io_uring; past it. What the
+  // kernel or the file system refuses is done without.
+  enum class Io { kPageCache, kUring, kDirect };
+  Io io = Io::kPageCache;
   // Two ranges of one object are read as one when the gap between them is at most this…
   uint64_t coalesce_gap_bytes = 16 << 10;
   // …and the joint range stays at most this.

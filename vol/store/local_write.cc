@@ -74,10 +74,21 @@ class LocalWriter : public ObjectWriter {
   // An errno, or 0.
   int Create() { return temp_.Create(directory_); }
   const std::string& path() const { return path_; }
+  // From now on by way of blocks. REQUIRES: created, and nothing appended.
+  void UseBlocks(bool direct, BlockPool* pool) {
+    blocks_ = std::make_unique<BlockWriter>(temp_.file().fd(), path_, direct, pool);
+  }
 
-  Status Append(ByteSpan bytes) override { return WriteAll(temp_.file().fd(), bytes, path_); }
+  Status Append(ByteSpan bytes) override {
+    return blocks_ != nullptr ? blocks_->Append(bytes)
+                              : WriteAll(temp_.file().fd(), bytes, path_);
+  }
 
   Status Commit() override {
+    if (blocks_ != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(blocks_->Finish());
+      blocks_.reset();
+    }
     if (durable_) H5ZARR_RETURN_IF_ERROR(SyncFile(temp_.file().fd(), path_));
     if (const int error = temp_.file().Close(); error != 0) {
       return ErrnoError(error, "cannot write '" + path_ + "'");
@@ -94,7 +105,21 @@ class LocalWriter : public ObjectWriter {
   const std::string directory_;
   const bool durable_;
   TempFile temp_;
+  std::unique_ptr<BlockWriter> blocks_;  // null: through the page cache, call by call
 };
+
+Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_view key,
+                                           bool durable) {
+  auto writer = std::make_unique<LocalWriter>(root + "/" + std::string(key), durable);
+  int error = writer->Create();
+  // Somebody may remove the folder again before the file is in it.
+  for (int attempt = 0; error == ENOENT && attempt < 3; ++attempt) {
+    H5ZARR_RETURN_IF_ERROR(MakeParents(root, key, durable));
+    error = writer->Create();
+  }
+  if (error != 0) return ErrnoError(error, "cannot create '" + writer->path() + "'");
+  return writer;
+}
 
 // renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
 // An errno, or 0.
@@ -121,22 +146,23 @@ Status MakeParents(const std::string& root, std::string_view key, bool durable) 
 }
 
 Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
-                                                      std::string_view key, bool durable) {
-  auto writer = std::make_unique<LocalWriter>(root + "/" + std::string(key), durable);
-  int error = writer->Create();
-  // Somebody may remove the folder again before the file is in it.
-  for (int attempt = 0; error == ENOENT && attempt < 3; ++attempt) {
-    H5ZARR_RETURN_IF_ERROR(MakeParents(root, key, durable));
-    error = writer->Create();
+                                                      std::string_view key,
+                                                      const LocalStoreOptions& options,
+                                                      BlockPool* blocks) {
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, options.durable));
+  if (options.io != LocalStoreOptions::Io::kPageCache) {
+    writer->UseBlocks(options.io == LocalStoreOptions::Io::kDirect, blocks);
   }
-  if (error != 0) return ErrnoError(error, "cannot create '" + writer->path() + "'");
   return std::unique_ptr<ObjectWriter>(std::move(writer));
 }
 
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        bool durable) {
-  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
-                          BeginLocalWrite(root, key, durable));
+                        const LocalStoreOptions& options, BlockPool* blocks) {
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, options.durable));
+  const bool large = bytes.size() >= BlockPool::kBlockBytes;
+  if (large && options.io != LocalStoreOptions::Io::kPageCache) {
+    writer->UseBlocks(options.io == LocalStoreOptions::Io::kDirect, blocks);
+  }
   H5ZARR_RETURN_IF_ERROR(writer->Append(bytes));
   return writer->Commit();
 }

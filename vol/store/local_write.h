@@ -10,6 +10,8 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "store/local_blocks.h"
+#include "store/local_store.h"
 #include "store/store.h"
 
 namespace h5zarr {
@@ -19,12 +21,15 @@ namespace h5zarr {
 Status MakeParents(const std::string& root, std::string_view key, bool durable);
 
 // Store::BeginWrite of the file `root`/`key`: written to a temporary name beside it, then renamed.
+// `blocks` must outlive the writer.
 Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
-                                                      std::string_view key, bool durable);
+                                                      std::string_view key,
+                                                      const LocalStoreOptions& options,
+                                                      BlockPool* blocks);
 
 // Store::Write of the file `root`/`key`, in the same way.
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        bool durable);
+                        const LocalStoreOptions& options, BlockPool* blocks);
 
 // Renames the folder `root`/`from` to `root`/`to`. kNotFound, kAlreadyExists; an empty folder at
 // the target is no object and gives way.

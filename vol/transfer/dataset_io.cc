@@ -10,6 +10,7 @@
 #include "transfer/convert.h"
 #include "transfer/selection.h"
 #include "transfer/slab.h"
+#include "transfer/write_behind.h"
 
 namespace h5zarr::transfer {
 namespace {
@@ -238,7 +239,7 @@ Status ReadConverted(Prepared& prepared) {
   }
 }
 
-Status WriteConverted(Prepared& prepared) {
+Status WriteConverted(Prepared& prepared, bool behind) {
   DatasetTransfer& transfer = *prepared.transfer;
   Conversion& conversion = prepared.conversion;
   const auto* buffer = static_cast<const std::byte*>(transfer.write_buffer);
@@ -259,7 +260,11 @@ Status WriteConverted(Prepared& prepared) {
     }
     VlenArena arena;
     H5ZARR_RETURN_IF_ERROR(conversion.ToStored(work.data(), slab.elems, background.data(), arena));
-    H5ZARR_RETURN_IF_ERROR(Write(transfer.array, slab.packed, work.data()));
+    if (behind && !transfer.array->is_vlen()) {
+      H5ZARR_RETURN_IF_ERROR(WriteBehind({transfer.array, &slab.packed, work.data()}));
+    } else {
+      H5ZARR_RETURN_IF_ERROR(Write(transfer.array, slab.packed, work.data()));
+    }
   }
 }
 
@@ -278,9 +283,29 @@ Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, D
   return all;
 }
 
+// Whether all of a call can go on without HDF5.
+bool AllInBackground(std::span<const Prepared> all) {
+  return !all.empty() && std::all_of(all.begin(), all.end(), [&](const Prepared& prepared) {
+    const zarr::Array& array = *prepared.transfer->array;
+    return prepared.in_batch && !array.is_vlen() &&
+           array.background() == all[0].transfer->array->background();
+  });
+}
+
+// Moves the selections to where they outlive the call.
+template <typename Request>
+void KeepSelections(std::span<Prepared> all, std::span<Request> batch,
+                    std::vector<zarr::Selection>* keep) {
+  keep->reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    keep->push_back(std::move(all[i].selection));
+    batch[i].selection = &keep->back();
+  }
+}
+
 }  // namespace
 
-Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
+Result<JobPtr> ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Timing timing) {
   H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
                           PrepareAll(transfers, Direction::kRead, dxpl));
   std::vector<zarr::ReadRequest> batch;
@@ -293,16 +318,21 @@ Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
          static_cast<std::byte*>(prepared.transfer->read_buffer) + prepared.mem_start_bytes(),
          {}});
   }
+  if (timing == Timing::kRequest && AllInBackground(all)) {
+    auto keep = std::make_shared<std::vector<zarr::Selection>>();
+    KeepSelections(std::span(all), std::span(batch), keep.get());
+    return zarr::Array::ReadLater(std::move(batch), std::move(keep));
+  }
   if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(batch));
   for (Prepared& prepared : all) {
     if (prepared.in_batch) continue;
     H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop() ? TransferRuns(prepared, Direction::kRead)
                                                          : ReadConverted(prepared));
   }
-  return OkStatus();
+  return JobPtr();
 }
 
-Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
+Result<JobPtr> WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Timing timing) {
   H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
                           PrepareAll(transfers, Direction::kWrite, dxpl));
   std::vector<zarr::WriteRequest> batch;
@@ -313,13 +343,34 @@ Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
                      static_cast<const std::byte*>(prepared.transfer->write_buffer) +
                          prepared.mem_start_bytes()});
   }
+  if (timing == Timing::kRequest && AllInBackground(all)) {
+    auto keep = std::make_shared<std::vector<zarr::Selection>>();
+    KeepSelections(std::span(all), std::span(batch), keep.get());
+    return zarr::Array::WriteLater(std::move(batch), std::move(keep), 0,
+                                   zarr::Array::Report::kJob);
+  }
+  if (timing == Timing::kBehind && AllInBackground(all)) {
+    for (const zarr::WriteRequest& request : batch) {
+      H5ZARR_RETURN_IF_ERROR(WriteBehind(request));
+    }
+    return JobPtr();
+  }
   if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Write(batch));
   for (Prepared& prepared : all) {
     if (prepared.in_batch) continue;
-    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop() ? TransferRuns(prepared, Direction::kWrite)
-                                                         : WriteConverted(prepared));
+    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop()
+                               ? TransferRuns(prepared, Direction::kWrite)
+                               : WriteConverted(prepared, timing == Timing::kBehind));
   }
-  return OkStatus();
+  return JobPtr();
+}
+
+Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
+  return ReadDatasets(transfers, dxpl, Timing::kNow).status();
+}
+
+Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl) {
+  return WriteDatasets(transfers, dxpl, Timing::kNow).status();
 }
 
 }  // namespace h5zarr::transfer

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "exec/background.h"
 #include "shadow/attribute_map.h"
 #include "shadow/type_map.h"
 #include "transfer/selection.h"
@@ -34,9 +35,22 @@ struct DatasetTransfer {
   const shadow::ReferenceResolver* references = nullptr;
 };
 
+// When the work of a call may be done.
+enum class Timing : uint8_t {
+  kNow,      // when it returns, all is done
+  kBehind,   // a write may copy its data and return; the dataset's next call, or the file's flush or
+             // close, returns its failure
+  kRequest,  // the call may return a job, until whose end the program leaves the buffers alone
+};
+
 // Reads (writes) all datasets as one batch. Errors are those HDF5 gives: selections of different sizes,
 // selections outside the extent, no conversion between the types. Vlen elements read are allocated
-// as `dxpl` says (H5Pset_vlen_mem_manager, else malloc). The arrays must use the same executor.
+// as `dxpl` says (H5Pset_vlen_mem_manager, else malloc). The arrays must use the same executor. What needs
+// HDF5 while elements move (conversions), or arrays of several stores, is always done now. The job is null
+// where all is done.
+Result<JobPtr> ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Timing timing);
+Result<JobPtr> WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Timing timing);
+// The same, now.
 Status ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl);
 Status WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl);
 

@@ -43,11 +43,14 @@ Result<std::unique_ptr<Array>> Array::Impl::Open(Store* store, std::string path,
 }
 
 Array::Array(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Array::~Array() = default;
+Array::~Array() {
+  if (impl_ != nullptr) impl_->WaitForJobs();
+}
 
 const ArrayMetadata& Array::metadata() const { return impl_->metadata; }
 std::span<const uint64_t> Array::shape() const { return impl_->metadata.shape; }
 uint64_t Array::elem_bytes() const { return impl_->elem_bytes(); }
+Background* Array::background() const { return impl_->options.background; }
 bool Array::is_vlen() const { return impl_->is_vlen(); }
 std::span<const uint64_t> Array::chunk_shape() const { return impl_->metadata.chunk_shape; }
 std::span<const uint64_t> Array::inner_chunk_shape() const { return impl_->grid.inner_shape(); }
@@ -59,21 +62,29 @@ void Array::SetBeforeFirstWrite(std::function<Status()> hook) {
 void Array::DocumentStored() { impl_->document_stored = true; }
 
 Status Array::Flush() {
-  return Guarded([&] { return impl_->FlushAll(); });
+  const Status settled = impl_->Settle();
+  const Status flushed = Guarded([&] { return impl_->FlushAll(); });
+  return settled.ok() ? flushed : settled;
 }
-bool Array::dirty() const { return impl_->cache.dirty_count() > 0; }
+
+bool Array::dirty() const {
+  return impl_->HasJobs() || !impl_->unreported.ok() || impl_->cache.dirty_count() > 0;
+}
 
 void Array::DropCache() {
+  impl_->WaitForJobs();
   impl_->cache.Clear();
   impl_->indexes.Clear();
   std::fill(impl_->beyond_is_fill.begin(), impl_->beyond_is_fill.end(), false);
 }
 
 Status Array::Resize(std::span<const uint64_t> new_shape) {
+  H5ZARR_RETURN_IF_ERROR(impl_->Settle());
   return Guarded([&] { return impl_->Resize(new_shape); });
 }
 
 void Array::MovedTo(Store* store, std::string path) {
+  impl_->WaitForJobs();
   impl_->store = store;
   impl_->path = std::move(path);
   impl_->indexes.Clear();

@@ -18,6 +18,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "exec/background.h"
 #include "exec/executor.h"
 #include "store/store.h"
 #include "zarr/codec_chain.h"
@@ -79,6 +80,7 @@ enum class ChunkUnit {
 
 struct ArrayOptions {
   Executor* executor = nullptr;       // must outlive the array
+  Background* background = nullptr;   // the same; for ReadLater and WriteLater only
   uint64_t cache_bytes = 64 << 20;    // decoded chunks kept (clean and dirty)
   uint64_t memory_bytes = 256 << 20;  // in flight beside caller's buffers and the cache
   bool read_only = false;
@@ -91,7 +93,8 @@ struct ChunkInfo {
 };
 
 // One open array. Not thread-safe: one call at a time per array (HDF5's own lock sees to it);
-// inside, calls use the executor.
+// inside, calls use the executor. Except for metadata(), shape() and what else is said to never
+// change, calls wait for the array's jobs.
 class Array {
  public:
   // Binds the codecs. kUnsupported or kInvalidArgument when the chain cannot be made: then the
@@ -107,6 +110,7 @@ class Array {
   std::span<const uint64_t> shape() const;
   uint64_t elem_bytes() const;  // in memory: metadata().dtype.item_bytes
   bool is_vlen() const;
+  Background* background() const;
   std::span<const uint64_t> chunk_shape() const;  // stored objects (shards)
   // Unit of reading and compression; = chunk_shape() unsharded, or where byte codecs stand behind
   // the sharding. For a sharding within a sharding that of the outer one.
@@ -125,6 +129,23 @@ class Array {
   // encoded. The last of overlapping elements wins.
   static Status Write(std::span<WriteRequest> requests);
 
+  // As Read and Write, in the background: what they say of an outcome is the job's. Until it is done
+  // every other call of these arrays waits for it; jobs run in the order they were given. `keep`
+  // owns the selections and, for WriteLater, `held_bytes` of buffers that count against the
+  // background's budget. Not for vlen arrays. kPermissionDenied at once.
+  static Result<JobPtr> ReadLater(std::vector<ReadRequest> requests,
+                                  std::shared_ptr<const void> keep);
+  enum class Report {
+    kJob,       // whoever asks the job
+    kNextCall,  // nobody will: the next call of the array that can fail returns the failure
+  };
+  static Result<JobPtr> WriteLater(std::vector<WriteRequest> requests,
+                                   std::shared_ptr<const void> keep, uint64_t held_bytes,
+                                   Report report);
+
+  // Waits for the jobs whose outcome somebody asks (Report::kJob, reads), and those before them.
+  void WaitForRequests();
+
   // Called before the first object is written below this array (its document must be stored first).
   void SetBeforeFirstWrite(std::function<Status()> hook);
   // The array's document is in the store. Should it be gone later, reading an absent chunk and
@@ -134,7 +155,7 @@ class Array {
   // Stores every dirty chunk. On failure the unwritten ones stay dirty and a later call tries
   // again.
   Status Flush();
-  bool dirty() const;
+  bool dirty() const;  // also while a job is at work
 
   // Drops all cached chunks and indexes, dirty ones too (refresh; deletion).
   void DropCache();

@@ -90,6 +90,7 @@ Status Array::Impl::WriteInner(uint64_t id, ByteSpan stored) {
 Result<std::optional<Buffer>> Array::ReadStoredChunk(std::span<const uint64_t> coords) {
   return Guarded([&]() -> Result<std::optional<Buffer>> {
     H5ZARR_RETURN_IF_ERROR(impl_->CheckUnitCoords(coords));
+    H5ZARR_RETURN_IF_ERROR(impl_->Settle());
     if (impl_->deals_in_inner_chunks()) return impl_->ReadInner(impl_->InnerId(coords));
     H5ZARR_RETURN_IF_ERROR(impl_->FlushObject(impl_->grid.ObjectId(coords)));
     return impl_->store->Read(impl_->KeyOf(coords));
@@ -97,11 +98,10 @@ Result<std::optional<Buffer>> Array::ReadStoredChunk(std::span<const uint64_t> c
 }
 
 Status Array::WriteStoredChunk(std::span<const uint64_t> coords, ByteSpan stored) {
-  if (impl_->options.read_only) {
-    return PermissionDeniedError("array '" + impl_->path + "' is open for reading only");
-  }
+  H5ZARR_RETURN_IF_ERROR(impl_->CheckWritable());
   return Guarded([&]() -> Status {
     H5ZARR_RETURN_IF_ERROR(impl_->CheckUnitCoords(coords));
+    H5ZARR_RETURN_IF_ERROR(impl_->Settle());
     H5ZARR_RETURN_IF_ERROR(impl_->BeforeWrite());
     if (impl_->deals_in_inner_chunks()) {
       H5ZARR_RETURN_IF_ERROR(impl_->WriteInner(impl_->InnerId(coords), stored));
@@ -122,6 +122,7 @@ Status Array::WriteStoredChunk(std::span<const uint64_t> coords, ByteSpan stored
 Result<std::optional<uint64_t>> Array::StoredChunkBytes(std::span<const uint64_t> coords) {
   return Guarded([&]() -> Result<std::optional<uint64_t>> {
     H5ZARR_RETURN_IF_ERROR(impl_->CheckUnitCoords(coords));
+    H5ZARR_RETURN_IF_ERROR(impl_->Settle());
     if (impl_->deals_in_inner_chunks()) {
       H5ZARR_ASSIGN_OR_RETURN(const auto found, impl_->FindInner(impl_->InnerId(coords)));
       if (found.first.missing()) return std::optional<uint64_t>();
@@ -170,6 +171,7 @@ Result<Buffer> Array::Impl::EncodeStoredChunk(ByteSpan decoded) const {
 }
 
 Result<std::vector<ChunkInfo>> Array::ListStoredChunks() {
+  H5ZARR_RETURN_IF_ERROR(impl_->Settle());
   return Guarded([&] { return impl_->ListStoredChunks(); });
 }
 

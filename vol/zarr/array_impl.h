@@ -3,6 +3,7 @@
 #define H5ZARR_ZARR_ARRAY_IMPL_H_
 
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -46,6 +47,22 @@ struct Array::Impl {
   // By dimension: what existing objects hold beyond the extent along it is known to be fill.
   std::vector<bool> beyond_is_fill;
 
+  // Jobs that may still use this array, and what the failed ones returned that nobody asks.
+  struct Pending {
+    JobPtr job;
+    bool report = false;
+  };
+  std::deque<Pending> jobs;
+  Status unreported;
+
+  // --- array_later.cc ---
+  // Waits until no job uses the array.
+  void WaitForJobs();
+  // The same; returns a failure that was not reported yet, once.
+  Status Settle();
+  bool HasJobs();
+  Status BeginLater(bool write);
+
   const CodecChain::Sharding* sharding() const { return chain.sharding(); }
   // The chain of an inner chunk.
   const CodecChain& leaf() const { return sharding() ? sharding()->inner : chain; }
@@ -66,6 +83,7 @@ struct Array::Impl {
   Status CheckDocument() const;
   // For messages: which chunk of which array.
   std::string Describe(uint64_t id) const;
+  Status CheckWritable() const;
   // An object of nothing but fill is not stored, unless what absence means is undefined.
   bool omits_fill() const { return metadata.fill.defined || metadata.zarr_format == 3; }
 
@@ -93,6 +111,7 @@ struct Array::Impl {
 
   // --- array_write.cc ---
   Status Write(const WriteRequest& request);
+  static Status Write(std::span<const WriteRequest> requests);
   bool WriteCached(const GridSelection& selection, const std::byte* buffer, Status* status);
   Status WriteWholeObjects(const Plan& plan, const std::byte* buffer,
                            std::span<const uint64_t> object_ordinals);

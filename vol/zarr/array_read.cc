@@ -120,6 +120,9 @@ bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout,
 }
 
 Status Array::Read(std::span<ReadRequest> requests) {
+  for (const ReadRequest& request : requests) {
+    H5ZARR_RETURN_IF_ERROR(request.array->impl_->Settle());
+  }
   return Guarded([&] { return Impl::Read(requests); });
 }
 

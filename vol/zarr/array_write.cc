@@ -19,10 +19,15 @@ constexpr double kCopyNsPerByte = 0.15;
 
 Status Array::Write(std::span<WriteRequest> requests) {
   for (const WriteRequest& request : requests) {
+    H5ZARR_RETURN_IF_ERROR(request.array->impl_->CheckWritable());
+    H5ZARR_RETURN_IF_ERROR(request.array->impl_->Settle());
+  }
+  return Impl::Write(requests);
+}
+
+Status Array::Impl::Write(std::span<const WriteRequest> requests) {
+  for (const WriteRequest& request : requests) {
     Impl& array = *request.array->impl_;
-    if (array.options.read_only) {
-      return PermissionDeniedError("array '" + array.path + "' is open for reading only");
-    }
     H5ZARR_RETURN_IF_ERROR(Guarded([&] { return array.Write(request); }));
   }
   return OkStatus();

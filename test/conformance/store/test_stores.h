@@ -20,10 +20,11 @@ namespace h5zarr {
 class EachStore {
  public:
   EachStore() {
-    kind_ = GENERATE(as<std::string>(), "memory", "local", "local durable", "local uncoalesced");
+    kind_ = GENERATE(as<std::string>(), "memory", "local", "local durable", "local uncoalesced", "local direct");
     LocalStoreOptions options;
     options.durable = kind_ == "local durable";
     if (kind_ == "local uncoalesced") options.coalesce_max_bytes = 0;
+    if (kind_ == "local direct") options.io = LocalStoreOptions::Io::kDirect;
     store_ = kind_ == "memory" ? MakeMemoryStore() : MakeLocalStore(directory_ / "x.zarr", options);
   }
 

@@ -1,6 +1,7 @@
 #include "transfer/convert.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -60,23 +61,6 @@ hid_t PredefinedType(DType::Kind kind, uint64_t item_bytes, Endian endian) {
   }
 }
 
-template <typename Word>
-void SwapWords(std::byte* bytes, uint64_t words) {
-  for (uint64_t i = 0; i < words; ++i) {
-    Word word = LoadAt<Word>(bytes, i);
-    if constexpr (sizeof(Word) == 2) word = __builtin_bswap16(word);
-    if constexpr (sizeof(Word) == 4) word = __builtin_bswap32(word);
-    if constexpr (sizeof(Word) == 8) word = __builtin_bswap64(word);
-    StoreAt(bytes, i, word);
-  }
-}
-
-void SwapBytes(std::byte* bytes, uint64_t words, uint64_t word_bytes) {
-  if (word_bytes == 2) SwapWords<uint16_t>(bytes, words);
-  if (word_bytes == 4) SwapWords<uint32_t>(bytes, words);
-  if (word_bytes == 8) SwapWords<uint64_t>(bytes, words);
-}
-
 // True when every member of compound `to` is in compound `from`, so that a conversion leaves
 // nothing of the background.
 bool CoversMembers(hid_t from, hid_t to) {
@@ -132,7 +116,7 @@ Status Conversion::Init(Direction direction) {
     H5ZARR_ASSIGN_OR_RETURN(allocator_, VlenAllocator::FromTransferList(dxpl_));
   }
   switch (element_->form) {
-    case Form::kPlain: return InitNumber() ? OkStatus() : InitPlain(direction);
+    case Form::kPlain: return InitNumber(direction) ? OkStatus() : InitPlain(direction);
     case Form::kUtf32:
       kind_ = Kind::kUtf32;
       utf32_parts_ = shadow::Utf32Parts(element_->dtype);
@@ -150,7 +134,7 @@ Status Conversion::Init(Direction direction) {
 }
 
 // The common case at the cost of one comparison: numbers that HDF5 has a predefined type for.
-bool Conversion::InitNumber() {
+bool Conversion::InitNumber(Direction direction) {
   const DType& dtype = element_->dtype;
   if (!element_->hdf5_type.is_null() || !element_->elem_dims.empty() || !dtype.format.empty()) {
     return false;
@@ -162,12 +146,29 @@ bool Conversion::InitNumber() {
     return true;
   }
   const Endian other = dtype.endian == Endian::kLittle ? Endian::kBig : Endian::kLittle;
-  if (mem_bytes_ != stored_bytes_ ||
-      H5Tequal(mem_type_, PredefinedType(dtype.kind, dtype.item_bytes, other)) <= 0) {
+  if (mem_bytes_ == stored_bytes_) {
+    const hid_t swapped = PredefinedType(dtype.kind, dtype.item_bytes, other);
+    if (H5Tequal(mem_type_, swapped) <= 0) return false;
+    number_ = NumberConversion::Swap(stored_bytes_);
+  } else if (dtype.kind == DType::Kind::kFloat && dtype.endian == Endian::kLittle &&
+             std::endian::native == std::endian::little && !HasConversionCallback()) {
+    const bool wide = dtype.item_bytes == 8;
+    if (H5Tequal(mem_type_, wide ? H5T_IEEE_F32LE : H5T_IEEE_F64LE) <= 0) return false;
+    const bool narrows = wide == (direction == Direction::kRead);
+    number_ = narrows ? NumberConversion::DoubleToFloat() : NumberConversion::FloatToDouble();
+  } else {
     return false;
   }
-  kind_ = Kind::kSwap;
+  kind_ = Kind::kNumber;
   return true;
+}
+
+// The program wants to be asked about values that do not fit.
+bool Conversion::HasConversionCallback() const {
+  if (dxpl_ == H5P_DEFAULT || dxpl_ == H5P_DATASET_XFER_DEFAULT) return false;
+  H5T_conv_except_func_t function = nullptr;
+  void* data = nullptr;
+  return H5Pget_type_conv_cb(dxpl_, &function, &data) < 0 || function != nullptr;
 }
 
 Status Conversion::InitPlain(Direction direction) {
@@ -260,7 +261,7 @@ Status Conversion::RewriteTexts(std::byte* stored, uint64_t elems, bool to_utf8)
 Status Conversion::ToMemory(std::byte* work, uint64_t elems, std::byte* background) {
   switch (kind_) {
     case Kind::kNoop: return OkStatus();
-    case Kind::kSwap: SwapBytes(work, elems, stored_bytes_); return OkStatus();
+    case Kind::kNumber: return InternalError("numbers are converted on their way");
     case Kind::kUtf32:
       H5ZARR_RETURN_IF_ERROR(RewriteTexts(work, elems, true));
       if (types_equal_) return OkStatus();
@@ -286,7 +287,7 @@ Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* backgrou
                             VlenArena& arena) {
   switch (kind_) {
     case Kind::kNoop: return OkStatus();
-    case Kind::kSwap: SwapBytes(work, elems, stored_bytes_); return OkStatus();
+    case Kind::kNumber: return InternalError("numbers are converted on their way");
     case Kind::kType:
       return ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_);
     case Kind::kUtf32:

@@ -8,12 +8,14 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
 #include "host/handle.h"
 #include "shadow/attribute_map.h"
 #include "shadow/type_map.h"
+#include "transfer/number_conversion.h"
 #include "transfer/vlen.h"
 
 namespace h5zarr::transfer {
@@ -30,6 +32,8 @@ class Conversion {
 
   // True when stored and memory elements are the same bytes: nothing to do.
   bool is_noop() const { return kind_ == Kind::kNoop; }
+  // Set where elements are numbers that need no HDF5: ToMemory and ToStored are not for them.
+  const std::optional<NumberConversion>& number() const { return number_; }
   // Bytes of one element in the program's buffer.
   uint64_t mem_bytes() const { return mem_bytes_; }
   // Room one element needs in the packed temporary.
@@ -47,7 +51,7 @@ class Conversion {
  private:
   enum class Kind : uint8_t {
     kNoop,
-    kSwap,   // byte order only
+    kNumber,  // see number()
     kType,   // H5Tconvert
     kUtf32,  // UTF-8, then H5Tconvert where types differ
     kVlenString,
@@ -61,7 +65,8 @@ class Conversion {
       : element_(&element), mem_type_(mem_type), dxpl_(dxpl), references_(&references) {}
 
   Status Init(Direction direction);
-  bool InitNumber();
+  bool InitNumber(Direction direction);
+  bool HasConversionCallback() const;
   Status InitPlain(Direction direction);
   Status InitSequence(Direction direction);
   Status InitReference();
@@ -75,6 +80,7 @@ class Conversion {
   hid_t dxpl_;
   const shadow::ReferenceResolver* references_;
   Kind kind_ = Kind::kNoop;
+  std::optional<NumberConversion> number_;
   bool types_equal_ = true;  // kUtf32, kJson: no H5Tconvert after or before
   bool needs_background_ = false;
   uint64_t stored_bytes_ = 0;

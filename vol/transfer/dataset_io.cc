@@ -231,6 +231,11 @@ Status ReadConverted(Prepared& prepared) {
     if (!more) return OkStatus();
     zarr::ReadRequest request{transfer.array, &slab.packed, work.data(), {}};
     H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(std::span(&request, 1)));
+    if (conversion.number()) {
+      H5ZARR_RETURN_IF_ERROR(ScatterConverted(slab, *conversion.number(), work.data(), buffer,
+                                              transfer.array->executor()));
+      continue;
+    }
     if (conversion.needs_background()) {
       slab.Gather(buffer, background.data(), conversion.mem_bytes());
     }
@@ -239,10 +244,25 @@ Status ReadConverted(Prepared& prepared) {
   }
 }
 
+// The slab's elements of the program's buffer, in stored form in `work`.
+Status GatherStored(Prepared& prepared, const Slab& slab, std::byte* work, std::byte* background,
+                    VlenArena& arena) {
+  const DatasetTransfer& transfer = *prepared.transfer;
+  Conversion& conversion = prepared.conversion;
+  const auto* buffer = static_cast<const std::byte*>(transfer.write_buffer);
+  if (conversion.number()) {
+    return GatherConverted(slab, *conversion.number(), buffer, work, transfer.array->executor());
+  }
+  slab.Gather(buffer, work, conversion.mem_bytes());
+  if (conversion.needs_background()) {
+    H5ZARR_RETURN_IF_ERROR(Read(transfer.array, slab.packed, background));
+  }
+  return conversion.ToStored(work, slab.elems, background, arena);
+}
+
 Status WriteConverted(Prepared& prepared, bool behind) {
   DatasetTransfer& transfer = *prepared.transfer;
   Conversion& conversion = prepared.conversion;
-  const auto* buffer = static_cast<const std::byte*>(transfer.write_buffer);
   H5ZARR_ASSIGN_OR_RETURN(SlabSource slabs, OpenSlabs(prepared, Direction::kWrite));
   H5ZARR_ASSIGN_OR_RETURN(Buffer work, AllocateElems(slabs.max_elems(), conversion.work_bytes()));
   Buffer background;
@@ -254,12 +274,8 @@ Status WriteConverted(Prepared& prepared, bool behind) {
   while (true) {
     H5ZARR_ASSIGN_OR_RETURN(const bool more, slabs.Next(slab));
     if (!more) return OkStatus();
-    slab.Gather(buffer, work.data(), conversion.mem_bytes());
-    if (conversion.needs_background()) {
-      H5ZARR_RETURN_IF_ERROR(Read(transfer.array, slab.packed, background.data()));
-    }
     VlenArena arena;
-    H5ZARR_RETURN_IF_ERROR(conversion.ToStored(work.data(), slab.elems, background.data(), arena));
+    H5ZARR_RETURN_IF_ERROR(GatherStored(prepared, slab, work.data(), background.data(), arena));
     if (behind && !transfer.array->is_vlen()) {
       H5ZARR_RETURN_IF_ERROR(WriteBehind({transfer.array, &slab.packed, work.data()}));
     } else {

@@ -51,6 +51,7 @@ const ArrayMetadata& Array::metadata() const { return impl_->metadata; }
 std::span<const uint64_t> Array::shape() const { return impl_->metadata.shape; }
 uint64_t Array::elem_bytes() const { return impl_->elem_bytes(); }
 Background* Array::background() const { return impl_->options.background; }
+Executor& Array::executor() const { return impl_->executor(); }
 bool Array::is_vlen() const { return impl_->is_vlen(); }
 std::span<const uint64_t> Array::chunk_shape() const { return impl_->metadata.chunk_shape; }
 std::span<const uint64_t> Array::inner_chunk_shape() const { return impl_->grid.inner_shape(); }

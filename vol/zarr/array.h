@@ -111,6 +111,7 @@ class Array {
   uint64_t elem_bytes() const;  // in memory: metadata().dtype.item_bytes
   bool is_vlen() const;
   Background* background() const;
+  Executor& executor() const;
   std::span<const uint64_t> chunk_shape() const;  // stored objects (shards)
   // Unit of reading and compression; = chunk_shape() unsharded, or where byte codecs stand behind
   // the sharding. For a sharding within a sharding that of the outer one.

@@ -1,0 +1,30 @@
+"""Numbers of one type in memory and another in the store."""
+import h5py
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("stored", ["<f8", "<f4", ">f8", ">f4", ">i2", "<u4", ">i8"])
+def test_numbers_convert_as_in_hdf5(store, tmp_path, stored):
+    """Byte order and precision, whole, strided and by points, beside the same on an HDF5 file."""
+    rng = np.random.default_rng(3)
+    values = np.r_[rng.normal(0, 1e4, 29_994), [0, -0.0, 1, -1, 2, 3]].reshape(300, 100)
+    if stored[1] == "f":
+        values[0, :8] = [np.nan, np.inf, -np.inf, 1e308, -1e308, 3.4028235e38, 3.40282357e38, 1e-320]
+    with np.errstate(all="ignore"):
+        values = np.abs(values).astype(stored) if stored[1] == "u" else values.astype(stored)
+    kind = stored[1]
+    others = {"f": ["<f4", "<f8", ">f4", ">f8"]}.get(kind, [f"<{stored[1:]}", f">{stored[1:]}", "<f8"])
+    with h5py.File(store, "w") as zarr, h5py.File(tmp_path / "x.h5", "w") as native:
+        for f in (zarr, native):
+            f.create_dataset("d", data=values, chunks=(70, 33), compression="gzip")
+            f.create_dataset("w", (300, 100), stored, chunks=(70, 33))
+        for memory in others:
+            for picked in (np.s_[...], np.s_[3:200:7, 5:90], np.s_[10], np.s_[[1, 4, 100], 20:40]):
+                got = [f["d"].astype(memory)[picked] for f in (zarr, native)]
+                assert got[0].dtype == got[1].dtype and got[0].tobytes() == got[1].tobytes()
+            whole = native["d"].astype(memory)[...]
+            for f in (zarr, native):
+                f["w"][...] = whole
+                f["w"][5:250:3, ::2] = whole[5:250:3, ::2][::-1]
+            assert zarr["w"][...].tobytes() == native["w"][...].tobytes()

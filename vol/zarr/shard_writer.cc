@@ -39,7 +39,12 @@ Status ShardWriter::Put(uint64_t group, EncodedGroup encoded) {
     lock.lock();
     if (failure_.ok()) failure_ = std::move(status);
   }
-  if (failure_.ok() && next_group_ == groups_) failure_ = Finish();
+  if (failure_.ok() && next_group_ == groups_) {
+    lock.unlock();
+    Status status = Finish();
+    lock.lock();
+    if (failure_.ok()) failure_ = std::move(status);
+  }
   storing_ = false;
   if (!failure_.ok()) changed_.notify_all();
   return failure_;

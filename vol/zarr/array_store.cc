@@ -196,7 +196,7 @@ Status Array::Impl::Evict() {
   if (sharding()) {
     const uint64_t shard_bytes =
         CheckedMul(grid.entries(), leaf().decoded_bytes()).value_or(UINT64_MAX);
-    budget = std::max(budget, std::min(options.memory_bytes / 2, shard_bytes));
+    budget = std::max(budget, std::min(options.memory_bytes, shard_bytes));
   }
   if (cache.bytes() > options.cache_bytes) cache.DropClean(options.cache_bytes);
   if (cache.bytes() <= budget) return OkStatus();

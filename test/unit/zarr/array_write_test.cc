@@ -67,6 +67,18 @@ TEST_CASE("a shard filled chunk by chunk is written once, without reading") {
   CHECK_FALSE(f.array->dirty());
 }
 
+TEST_CASE("a shard as large as the memory setting is written once, row by row") {
+  Fixture f(Metadata({64, 64}, {64, 64}, DType::Uint(2), {Sharded({16, 16}, {Gzip()})}));
+  f.options.cache_bytes = 100;
+  f.options.memory_bytes = 64 * 64 * 2;
+  f.Open();
+  for (uint64_t row = 0; row < 64; ++row) {
+    WriteBox(*f.array, {row, 0}, {1, 64}, Iota<uint16_t>(64, row + 1));
+    CHECK(f.store.writes == (row == 63));
+  }
+  CHECK(f.store.reads == 0);
+}
+
 TEST_CASE("the hook runs once, before anything is stored") {
   Fixture f(Metadata({10}, {5}));
   int calls = 0;

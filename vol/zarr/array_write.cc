@@ -133,25 +133,20 @@ Status Array::Impl::ApplyTask(const Plan& plan, const ChunkTask& task, const std
 // A wholly covered inner chunk: where it lies in `buffer`, else gathered into `target`.
 Result<ByteSpan> Array::Impl::GatherTask(const Plan& plan, const ChunkTask& task,
                                          const std::byte* buffer, MutableByteSpan target) const {
-  const CodecChain& chain = leaf();
-  if (task.elems == chain.elems()) {
-    const std::byte* in_place = nullptr;
-    plan.ForEachPiece(task, [&](Piece& piece) {
-      piece.Simplify();
-      if (piece.elems() == task.elems && piece.IsContiguous(elem_bytes())) {
-        in_place = buffer + piece.mem_offset_bytes;
-      }
-    });
-    if (in_place) return ByteSpan(in_place, chain.decoded_bytes());
-  } else {
-    FillContiguous(target, chain.fill_elem());
-  }
+  const bool full = task.elems == leaf().elems();
+  if (!full) FillContiguous(target, leaf().fill_elem());
+  const std::byte* in_place = nullptr;
   plan.ForEachPiece(task, [&](Piece& piece) {
-    CopyStrided(buffer + piece.mem_offset_bytes, piece.mem_strides(),
-                target.data() + piece.chunk_offset_bytes, piece.chunk_strides(),
-                piece.counts_span(), elem_bytes());
+    const std::byte* from = buffer + piece.mem_offset_bytes;
+    piece.Simplify();
+    if (full && piece.elems() == task.elems && piece.IsContiguous(elem_bytes())) {
+      in_place = from;  // the only piece
+      return;
+    }
+    CopyStrided(from, piece.mem_strides(), target.data() + piece.chunk_offset_bytes,
+                piece.chunk_strides(), piece.counts_span(), elem_bytes());
   });
-  return ByteSpan(target);
+  return in_place ? ByteSpan(in_place, leaf().decoded_bytes()) : ByteSpan(target);
 }
 
 Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,

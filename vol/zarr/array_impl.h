@@ -17,6 +17,7 @@
 #include "zarr/chunk_grid.h"
 #include "zarr/codec_chain.h"
 #include "zarr/plan.h"
+#include "zarr/read_history.h"
 #include "zarr/scratch_pool.h"
 #include "zarr/shard.h"
 #include "zarr/shard_writer.h"
@@ -41,6 +42,7 @@ struct Array::Impl {
   ChunkGrid grid;
   ChunkCache cache;
   ShardIndexCache indexes;
+  ReadHistory history;
   ScratchPool scratch;  // empty between calls
   std::function<Status()> before_first_write;
   bool document_stored = false;

@@ -48,6 +48,16 @@ class JobCursor {
   uint64_t object_ = 0, chunk_ = 0, chunk_count_ = 0;
 };
 
+// True when the whole chunk is all that is read, and was before: by a reader of chunk after chunk that
+// comes back to it.
+bool ReturnsToChunk(const ReadJob& job, std::span<const Plan> plans) {
+  constexpr uint64_t kMostBytes = 1 << 20;
+  constexpr double kReadNs = 10'000;
+  const bool alone = plans.size() == 1 && plans[0].objects() == 1 && plans[0].ChunkCount(0) == 1;
+  return alone && job.array->leaf().decoded_bytes() <= kMostBytes &&
+         job.array->history.Earned(job.task.id, kReadNs, kReadNs);
+}
+
 // Puts decoded chunks that were only partly read into their caches: whoever reads a bit of a chunk
 // mostly comes back for the next bit.
 void KeepLoaded(std::vector<ReadJob>& jobs) {
@@ -154,7 +164,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
       const uint64_t chunk_bytes = job.array->leaf().decoded_bytes();
       job.cached = job.array->cache.FindShared(job.task.id);
       job.keep = false;
-      if (!job.cached && !job.task.whole) {
+      if (!job.cached && (!job.task.whole || ReturnsToChunk(job, plans))) {
         uint64_t& room = RoomOf(rooms, job.array);
         job.keep = chunk_bytes <= room;
         if (job.keep) room -= chunk_bytes;

@@ -22,6 +22,7 @@ constexpr uint64_t kMaxWholeBytes = 64 << 20;
 // What a read of its own costs, and one that the store will join with its neighbour, in
 // nanoseconds.
 constexpr double kSeparateReadNs = 1500;
+constexpr double kOpenNs = 5000;  // what opening the object adds to the first
 constexpr double kJoinedReadNs = 300;
 constexpr double kReadNsPerByte = 0.25;
 
@@ -77,7 +78,7 @@ bool ReadBatch::AddWindows(uint32_t job_index, const Place& place) {
   const CodecChain& leaf = job.array->leaf();
   const uint64_t elem_bytes = job.array->elem_bytes();
   if (!job.plan) return false;
-  if (job.keep && leaf.decoded_bytes() <= kAlwaysWholeBytes) return false;
+  if (job.keep && (job.task.whole || leaf.decoded_bytes() <= kAlwaysWholeBytes)) return false;
   double cost_ns = 0;
   bool all_direct = true;
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
@@ -91,6 +92,10 @@ bool ReadBatch::AddWindows(uint32_t job_index, const Place& place) {
   const bool may_read_whole = leaf.decoded_bytes() <= kMaxWholeBytes;
   if (!all_direct && may_read_whole &&
       (leaf.decoded_bytes() <= kAlwaysWholeBytes || (!job.task.whole && cost_ns > whole_ns))) {
+    return false;
+  }
+  if (job.keep && may_read_whole &&
+      job.array->history.Earned(job.task.id, kOpenNs + cost_ns, kOpenNs + whole_ns)) {
     return false;
   }
   job.keep = false;  // parts of a chunk are not kept

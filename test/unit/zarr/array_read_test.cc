@@ -5,6 +5,36 @@
 
 namespace h5zarr::zarr::test {
 
+TEST_CASE("who returns to a large chunk without codecs soon reads it from the cache") {
+  Fixture f(Metadata({200'000}, {100'000}));
+  WriteBox(*f.array, {0}, {200'000}, Iota<uint16_t>(200'000, 1));
+  f.Open();
+  f.store.ResetCounts();
+  for (int round = 0; round < 50; ++round) {
+    CHECK(ReadBox<uint16_t>(*f.array, {100}, {3}) == std::vector<uint16_t>{101, 102, 103});
+  }
+  CHECK(f.store.batches > 1);  // at first only what is asked for
+  CHECK(f.store.batches < 20);
+  f.store.ResetCounts();
+  CHECK(ReadBox<uint16_t>(*f.array, {150'000}, {1})[0] == static_cast<uint16_t>(150'001));
+  CHECK(f.store.read_bytes < 1000);
+}
+
+TEST_CASE("a chunk that is read whole again and again is kept") {
+  for (const bool compressed : {false, true}) {
+    std::vector<CodecSpec> codecs;
+    if (compressed) codecs.push_back(Gzip());
+    Fixture f(Metadata({20'000}, {10'000}, DType::Uint(2), codecs));
+    WriteBox(*f.array, {0}, {20'000}, Iota<uint16_t>(20'000, 1));
+    f.Open();
+    f.store.ResetCounts();
+    for (int round = 0; round < 10; ++round) {
+      CHECK(ReadBox<uint16_t>(*f.array, {10'000}, {10'000}) == Iota<uint16_t>(10'000, 10'001));
+    }
+    CHECK(f.store.batches == 2);
+  }
+}
+
 TEST_CASE("absent chunks read as fill") {
   ArrayMetadata metadata = Metadata({5, 7}, {2, 3});
   metadata.fill.bytes = {std::byte{9}, std::byte{0}};

@@ -71,10 +71,10 @@ def test_a_group_loses_its_links_to_itself(program, tmp_path, name):
     assert_ok(program("self_links"), tmp_path / name)
 
 
-def test_creation_lists_say_what_they_said(program, tmp_path):
-    lists = program("creation_properties")
+@pytest.mark.parametrize("name", ["creation_properties", "api_corners"])
+def test_a_store_answers_as_a_file_does(program, tmp_path, name):
     for what in ("write", "print"):
-        native, ours = (run([lists, tmp_path / name, what]) for name in ("f.h5", "f.zarr"))
+        native, ours = (run([program(name), tmp_path / file, what]) for file in ("f.h5", "f.zarr"))
         assert (native.returncode, native.stderr) == (0, "")
         assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from h5py import h5f, h5g, h5p
+from h5py import h5a, h5f, h5g, h5p
 
 from support import run_python
 
@@ -79,3 +79,27 @@ with h5py.File(sys.argv[1], "r") as f:
           properties.get_link_creation_order())
 """
     assert run_python(code, path).strip() == f"{names} {names} {names} (9, 5) {TRACKED}"
+
+
+@BOTH
+def test_a_renamed_attribute_keeps_its_place_and_its_open_handle(tmp_path, name):
+    path = str(tmp_path / name)
+    with h5py.File(path, "w", track_order=True) as f:
+        for one in ("z", "a", "m"):
+            f.attrs[one] = 1
+    with h5py.File(path, "r+") as f:
+        handle = h5a.open(f.id, b"a")
+        h5a.rename(f.id, b"a", b"renamed")
+        f.flush()
+        handle.write(np.array(2))
+        f.attrs["new"] = 3
+        h5a.rename(f.id, b"new", b"newer")
+        handle.close()
+    code = """
+import sys, h5py
+with h5py.File(sys.argv[1], "r", track_order=True) as f:
+    names = []
+    h5py.h5a.iterate(f.id, names.append, index_type=h5py.h5.INDEX_CRT_ORDER)
+    print([(name.decode(), int(f.attrs[name.decode()])) for name in names])
+"""
+    assert run_python(code, path).strip() == "[('z', 1), ('renamed', 2), ('m', 1), ('newer', 3)]"

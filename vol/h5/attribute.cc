@@ -109,12 +109,11 @@ herr_t attr_get(void* opaque, H5VL_attr_get_args_t* args, hid_t dxpl, void** req
   });
 }
 
-// Names of attributes that an operation is about to change.
-Result<std::vector<std::string>> ChangedNames(const Object* object, const H5VL_loc_params_t* loc,
-                                              const H5VL_attr_specific_args_t* args) {
-  std::vector<std::string> names;
+// The name of the attribute that an operation is about to delete; empty for other operations.
+Result<std::string> DoomedName(const Object* object, const H5VL_loc_params_t* loc,
+                               const H5VL_attr_specific_args_t* args) {
   switch (args->op_type) {
-    case H5VL_ATTR_DELETE: names.emplace_back(args->args.del.name); break;
+    case H5VL_ATTR_DELETE: return std::string(args->args.del.name);
     case H5VL_ATTR_DELETE_BY_IDX: {
       H5VL_loc_params_t by_index = host::LocSelf(loc->obj_type);
       by_index.type = H5VL_OBJECT_BY_IDX;
@@ -123,17 +122,11 @@ Result<std::vector<std::string>> ChangedNames(const Object* object, const H5VL_l
       by_index.loc_data.loc_by_idx = {owner, args->args.delete_by_idx.idx_type,
                                       args->args.delete_by_idx.order, args->args.delete_by_idx.n,
                                       H5P_LST_LINK_ACCESS_ID_g};
-      H5ZARR_ASSIGN_OR_RETURN(std::string name, NameOfAttribute(object->native.under, by_index));
-      names.push_back(std::move(name));
-      break;
+      return NameOfAttribute(object->native.under, by_index);
     }
-    case H5VL_ATTR_RENAME:
-      names.emplace_back(args->args.rename.old_name);
-      names.emplace_back(args->args.rename.new_name);
-      break;
-    case H5VL_ATTR_EXISTS: case H5VL_ATTR_ITER: break;
+    case H5VL_ATTR_RENAME: case H5VL_ATTR_EXISTS: case H5VL_ATTR_ITER: break;
   }
-  return names;
+  return std::string();
 }
 
 // The one attribute an operation is about, or null.
@@ -152,14 +145,19 @@ herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_speci
     const bool changes = args->op_type != H5VL_ATTR_EXISTS && args->op_type != H5VL_ATTR_ITER;
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, NameOperatedOn(*args)));
     if (changes) H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
-    std::vector<std::string> names;
+    std::string doomed;
     if (changes && at.store() != nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(names, ChangedNames(at.object, &at.loc, args));
+      H5ZARR_ASSIGN_OR_RETURN(doomed, DoomedName(at.object, &at.loc, args));
     }
     const herr_t result =
         H5VLattr_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
-    for (const std::string& name : names) at.store()->NoteAttribute(at.node, name);
+    if (at.store() == nullptr) return result;
+    if (!doomed.empty()) at.store()->NoteAttribute(at.node, doomed);
+    if (args->op_type == H5VL_ATTR_RENAME) {
+      at.store()->NoteRenamedAttribute(at.node, args->args.rename.old_name,
+                                       args->args.rename.new_name);
+    }
     return result;
   });
 }

@@ -99,6 +99,18 @@ void SetAttribute(Json* attributes, const std::string& name, const AttributeJson
   }
 }
 
+void RenameAttribute(Json* attributes, const std::string& from, const std::string& to) {
+  SetAttribute(attributes, to, nullptr);  // one that was deleted
+  if (!IsHiddenAttribute(from) && !IsHiddenAttribute(to) && attributes->contains(from)) {
+    Json renamed = Json::object();
+    for (auto& [name, value] : attributes->items()) {
+      renamed[name == from ? to : name] = std::move(value);
+    }
+    *attributes = std::move(renamed);
+  }
+  SetAttribute(attributes, from, nullptr);
+}
+
 void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute) {
   const Json natural =
       NaturalFillValue(attribute->value, metadata.dtype, metadata.zarr_format);

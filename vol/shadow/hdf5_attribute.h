@@ -30,6 +30,9 @@ Json AttributeDescription(const Json& attributes, const std::string& name);
 // Stores one attribute of the program in the node's attributes; removes it when `value` is null.
 void SetAttribute(Json* attributes, const std::string& name, const AttributeJson* value);
 
+// Gives a stored attribute another name, and its place among the others. Its value is to be stored anew.
+void RenameAttribute(Json* attributes, const std::string& from, const std::string& to);
+
 // xarray's `_FillValue`, between the form it has in v3 documents (base64 for floats) and a number of the
 // array's type.
 void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);

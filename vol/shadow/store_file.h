@@ -125,8 +125,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // `target`'s link moved; the node goes where its link is now.
   Status NoteMoved(const NodePtr& from_parent, const std::string& from_name, const NodePtr& to_parent,
                    const std::string& to_name);
-  void NoteAttribute(const NodePtr& node, const std::string& name);     // written, renamed or deleted
+  void NoteAttribute(const NodePtr& node, const std::string& name);     // written or deleted
   void NoteNewAttribute(const NodePtr& node, const std::string& name);  // created
+  void NoteRenamedAttribute(const NodePtr& node, const std::string& from, const std::string& to);
   void NoteLinks(const NodePtr& group);
   // Brings those attributes of `node` into the shadow that are made only when asked for.
   Status CompleteAttributes(const NodePtr& node);

@@ -326,6 +326,23 @@ void StoreFile::RecheckMounts() {
   }
 }
 
+void StoreFile::NoteRenamedAttribute(const NodePtr& node, const std::string& from,
+                                     const std::string& to) {
+  if (node == nullptr || from == to) return;
+  RenameAttribute(&node->node.attributes(), from, to);
+  for (Object* object : objects_) {  // open attributes are written by their name
+    if (object->node == node && object->attribute_name == from) object->attribute_name = to;
+  }
+  std::vector<std::string>& changed = node->changed_attributes;
+  std::erase(changed, to);
+  const auto waiting = std::find(changed.begin(), changed.end(), from);
+  if (waiting == changed.end()) {
+    changed.push_back(to);
+  } else {
+    *waiting = to;
+  }
+}
+
 void StoreFile::NoteLinks(const NodePtr& group) {
   if (group != nullptr) group->group.links_changed = true;
 }

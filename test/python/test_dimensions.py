@@ -307,3 +307,46 @@ def test_large_groups_are_not_read_for_their_dimensions(store):
             document.write('{"zarr_format": 3, "node_type": "array"}')
     with h5py.File(store, "r") as f:
         assert f["a"].dims[0].label == "x" and "x" not in f
+
+
+LINE = np.arange(4.0)
+ENCODED = {
+    "packed": ({"a": ("x", [1.0, 2.0, np.nan, 4.0])},
+               {"a": {"dtype": "i2", "scale_factor": 0.5, "add_offset": 10.0, "_FillValue": -99}}),
+    "float fill": ({"a": ("x", np.array([1, 2, np.nan, 4], "f4"))}, {"a": {"_FillValue": np.float32(-9.9)}}),
+    "no fill": ({"a": ("x", LINE)}, {"a": {"_FillValue": None}}),
+    "missing_value": ({"a": ("x", np.array([1, np.nan], "f4"))}, {"a": {"_FillValue": None, "missing_value": -1.0}}),
+    "integer fill": ({"a": ("x", [1.0, np.nan])}, {"a": {"dtype": "u1", "_FillValue": 255}}),
+    "not a time": ({"t": ("x", np.array(["2001-01-01", "NaT"], "M8[ns]"))}, {}),
+    "units of time": ({"t": ("x", np.array(["2001-01-01", "2001-01-02"], "M8[ns]"))},
+                      {"t": {"units": "hours since 1990-01-01", "calendar": "standard", "dtype": "f8"}}),
+    "spans": ({"t": ("x", np.array([1, "NaT", 3], "m8[ns]"))}, {}),
+    "unicode": ({"s": ("x", np.array(["a", "", "ü", "dddd"]))}, {}),
+    "bytes": ({"s": ("x", np.array([b"a", b"", b"c", b"dddd"]))}, {}),
+    "objects": ({"s": ("x", np.array(["a", "", "ü", "dddd"], object))}, {}),
+    "booleans": ({"b": (("x", "y"), np.eye(3, dtype=bool))}, {}),
+    "nothing": ({"a": (("x", "e"), np.zeros((4, 0)))}, {}),
+    "attributes": ({"a": ("x", LINE, {"i": np.int32(3), "f": np.float32(1.1), "l": [1, 2, 3], "s": "text", "e": "",
+                                      "words": ["a", "b"], "range": np.array([0, 5], "i2")})}, {}),
+    "numbers": ({name: ("x", np.arange(4).astype(name)) for name in
+                 ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", ">i4", ">f8")}, {}),
+}
+
+
+@FORMATS
+@pytest.mark.parametrize("case", ENCODED)
+def test_encodings_of_datasets_by_xarray(store, case, zarr_format):
+    variables, encoding = ENCODED[case]
+    xr.Dataset(variables, attrs={"one": 1}).to_zarr(store, encoding=encoding, zarr_format=zarr_format)
+    xr.testing.assert_identical(by_hdf5(store), by_zarr(store))
+
+
+@FORMATS
+@pytest.mark.parametrize("case", ENCODED)
+def test_encodings_of_datasets_by_h5netcdf(store, tmp_path, case, zarr_format, monkeypatch):
+    monkeypatch.setenv("H5ZARR_ZARR_FORMAT", str(zarr_format))
+    variables, encoding = ENCODED[case]
+    for path in (store, tmp_path / "native.h5"):
+        xr.Dataset(variables, attrs={"one": 1}).to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    xr.testing.assert_identical(by_hdf5(store), by_hdf5(tmp_path / "native.h5"))
+    xr.testing.assert_identical(by_zarr(store), by_hdf5(store))

@@ -54,13 +54,6 @@ Json ReferenceObject(const Json& path) {
   return json;
 }
 
-// The path within {"_REFERENCE": {…}}, or null.
-const Json* ReferencePath(const Json& json) {
-  const Json* target = zarr::FindMember(json, "_REFERENCE");
-  const Json* path = target == nullptr ? nullptr : zarr::FindMember(*target, "path");
-  return path != nullptr && path->is_string() ? path : nullptr;
-}
-
 Result<Json> ValueToJson(const AttributeValue& value, const ReferenceResolver& references) {
   const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
   if (!dims) return Json();
@@ -100,9 +93,7 @@ Result<AttributeValue> MakeValue(Handle type, const std::optional<std::vector<hs
   AttributeValue value(std::move(type), std::move(space), std::move(data));
   auto* at = static_cast<std::byte*>(value.data());
   for (const Json* element : elements) {
-    const Json* path = IsObjectReference(value.type()) ? ReferencePath(*element) : nullptr;
-    H5ZARR_RETURN_IF_ERROR(
-        ElementFromJson(path != nullptr ? *path : *element, value.type(), at, references));
+    H5ZARR_RETURN_IF_ERROR(ElementFromJson(*element, value.type(), at, references));
     at += elem_bytes;
   }
   return value;
@@ -291,9 +282,15 @@ Json NaturalFillValue(const Json& value, const DType& dtype, int zarr_format) {
   return dtype.item_bytes < 8 ? Json(ShortestDouble(static_cast<float>(number))) : Json(number);
 }
 
-Json FillValueDescription(const DType& dtype) {
-  if (dtype.kind != DType::Kind::kFloat) return Json();
-  const Handle type = MakeFloat(dtype.item_bytes, dtype.format, dtype.endian);
+Json FillValueDescription(const DType& dtype, const Json& value) {
+  Handle type;
+  if (dtype.kind == DType::Kind::kFloat) {
+    const bool is_word = value.is_string() && NonFiniteWord(value.get_ref<const std::string&>());
+    if (value.is_number() || is_word) type = MakeFloat(dtype.item_bytes, dtype.format, dtype.endian);
+  } else if (dtype.kind == DType::Kind::kInt || dtype.kind == DType::Kind::kUint) {
+    const bool is_signed = dtype.kind == DType::Kind::kInt;
+    if (value.is_number_integer()) type = MakeInteger(dtype.item_bytes, is_signed, dtype.endian);
+  }
   if (!type.valid()) return Json();
   const Result<Json> type_json = TypeToJson(type.get());
   if (!type_json.ok()) return Json();

@@ -84,11 +84,11 @@ Status ElementFromJson(const Json& json, hid_t type, void* element,
 // xarray keeps the attribute `_FillValue` of v3 arrays of floats as base64 of a little-endian
 // float64 and fails on anything else. EncodedFillValue: an attribute's value so; NaturalFillValue:
 // back to a number. Both leave alone what is no such value, other types and other formats.
-// FillValueDescription: what makes AttributeFromJson give a foreign number the array's own type, as
-// HDF5's readers expect of `_FillValue`; null for types that are no floats.
+// FillValueDescription: what makes AttributeFromJson give a foreign `value` the array's own type, as
+// HDF5's readers expect of `_FillValue`; null where value or type are no number.
 Json EncodedFillValue(const Json& value, const DType& dtype, int zarr_format);
 Json NaturalFillValue(const Json& value, const DType& dtype, int zarr_format);
-Json FillValueDescription(const DType& dtype);
+Json FillValueDescription(const DType& dtype, const Json& value);
 
 }  // namespace h5zarr::shadow
 

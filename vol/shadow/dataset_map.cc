@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "shadow/chunk_map.h"
+#include "shadow/conventions.h"
 #include "shadow/fill_map.h"
 #include "shadow/filters_map.h"
 #include "shadow/h5_types.h"
@@ -161,7 +162,8 @@ bool Hdf5Says(const Json& hdf5, std::string_view name) {
   return member != nullptr && *member == true;
 }
 
-Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5, DatasetHeader* header) {
+Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
+                const std::optional<ElementMap>& element, DatasetHeader* header) {
   const Json* recorded = zarr::FindMember(hdf5, "type");
   Json hdf5_type = recorded != nullptr ? *recorded : Json();
   // hdmf-zarr's convention for arrays of references.
@@ -169,13 +171,13 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5, DatasetHe
       StringMember(metadata.attributes, "_DTYPE") == "object_reference") {
     hdf5_type = "H5T_STD_REF_OBJ";
   }
-  H5ZARR_ASSIGN_OR_RETURN(header->element, MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
-  // LINDI's scalars are arrays of shape [1].
-  const Json* scalar = zarr::FindMember(metadata.attributes, "_SCALAR");
-  if (scalar != nullptr && *scalar == true && hdf5.is_null() && hdf5_type.is_null() &&
-      metadata.shape == std::vector<uint64_t>{1}) {
-    header->element.elem_dims = {1};
+  if (element) {
+    header->element = *element;
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(header->element,
+                            MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
   }
+  if (IsScalarByConvention(metadata)) header->element.elem_dims = {1};
   H5ZARR_ASSIGN_OR_RETURN(header->type, ReportedType(header->element));
   return OkStatus();
 }
@@ -265,11 +267,11 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
 }
 
 Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,
-                                 bool writable) {
+                                 bool writable, const std::optional<ElementMap>& element) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
   const Json hdf5 = found != nullptr && found->is_object() ? *found : Json();
   DatasetHeader header;
-  H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, &header));
+  H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, element, &header));
   Extent extent;
   extent.dims.assign(
       metadata.shape.begin(),
@@ -336,8 +338,8 @@ Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config
 }
 
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
-                               bool writable) {
-  return WithoutThrowing([&] { return MakeHeader(metadata, config, writable); });
+                               bool writable, const std::optional<ElementMap>& element) {
+  return WithoutThrowing([&] { return MakeHeader(metadata, config, writable, element); });
 }
 
 Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t alloc_time) {

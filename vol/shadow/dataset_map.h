@@ -5,6 +5,7 @@
 
 #include <hdf5.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,9 @@ struct DatasetHeader {
   bool null_space = false;
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
 };
+// `element`: what the elements are where metadata does not say it (conventions.h).
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
-                               bool writable);
+                               bool writable, const std::optional<ElementMap>& element = {});
 
 // `reported` (the shadow's own property list) with layout and allocation time put back. The caller
 // owns the copy.

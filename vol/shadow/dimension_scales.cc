@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "shadow/conventions.h"
 #include "shadow/hdf5_attribute.h"
 
 namespace h5zarr::shadow {
@@ -48,6 +49,7 @@ DimensionNames NamesOfNczarr(const zarr::ArrayMetadata& metadata) {
 }  // namespace
 
 DimensionNames DimensionNamesOf(const zarr::ArrayMetadata& metadata) {
+  if (IsScalarByConvention(metadata)) return {};
   DimensionNames names = metadata.dimension_names;
   // xarray wrote the attribute into v3 stores, too, before there were names.
   if (names.empty()) {
@@ -101,7 +103,8 @@ DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string
     state.scale_name = recorded.get<std::string>();
   } else if (recorded.is_boolean()) {
     state.is_scale = recorded.get<bool>();
-  } else if (rank == 1 && Hdf5Member(metadata.attributes, "scales").is_null()) {
+  } else if (rank == 1 && Hdf5Member(metadata.attributes, "scales").is_null() &&
+             !NamesAreLabels(metadata.attributes)) {
     const DimensionNames names = DimensionNamesOf(metadata);
     state.is_scale = !names.empty() && names[0] == own_name;
     if (state.is_scale) state.scale_name = std::string(own_name);
@@ -113,7 +116,7 @@ std::optional<std::vector<std::vector<std::string>>> RecordedScales(const Json& 
                                                                     std::size_t rank) {
   std::vector<std::vector<std::string>> scales;
   const Json recorded = Hdf5Member(attributes, "scales");
-  if (recorded.is_boolean()) return scales;
+  if (recorded.is_boolean() || NamesAreLabels(attributes)) return scales;
   if (!recorded.is_array() || recorded.size() != rank) return std::nullopt;
   for (const Json& attached : recorded) {
     std::vector<std::string>& paths = scales.emplace_back();
@@ -218,7 +221,8 @@ void DimensionCensus::Add(const zarr::ArrayMetadata& metadata) {
     if (!first && known->second != metadata.shape[i]) known->second.reset();
     used.push_back(*names[i]);
   }
-  const bool recorded = !Hdf5Member(metadata.attributes, "scales").is_null();
+  const bool recorded = !Hdf5Member(metadata.attributes, "scales").is_null() ||
+                        NamesAreLabels(metadata.attributes);
   if (!recorded && !used.empty() && used.size() == metadata.rank()) {
     users_.push_back(std::move(used));
   }

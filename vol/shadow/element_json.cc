@@ -173,7 +173,8 @@ Result<Json> ReferenceToJson(hid_t type, const void* element, const ReferenceRes
 
 Status ReferenceFromJson(const Json& json, hid_t type, void* element,
                          const ReferenceResolver& references) {
-  const std::optional<std::string> path = TextFromJson(json);
+  const Json* within = ReferencePath(json);
+  const std::optional<std::string> path = TextFromJson(within != nullptr ? *within : json);
   if (!IsObjectReference(type) || !path) return BadElement(json, type);
   // A target that is gone: HDF5's readers know null references.
   if (path->empty() || !references.from_path(*path, element)) {

@@ -230,7 +230,7 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
     H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
     return SetFill(dcpl, type.get(), nullptr);
   }
-  if (kind == "default" || !fill.defined) return OkStatus();
+  if (kind == "default" || !fill.defined || map.read_only) return OkStatus();
   return SetUserFill(fill, map, dcpl);
 }
 

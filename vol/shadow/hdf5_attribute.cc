@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "shadow/store_file.h"
+#include "shadow/conventions.h"
+#include "shadow/dimension_scales.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -29,6 +30,20 @@ std::string UnitsOf(const DType& dtype) {
     return units;
   }
   return "";
+}
+
+// What readers of netCDF look for in attributes and xarray's stores say elsewhere: in v2 stores xarray
+// takes the fill value for missing ones, and text has the encoding that Zarr gives it.
+void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
+  if (DimensionNamesOf(metadata).empty() || NamesAreLabels(metadata.attributes)) return;
+  const DType::Kind kind = metadata.dtype.kind;
+  const bool is_number =
+      kind == DType::Kind::kInt || kind == DType::Kind::kUint || kind == DType::Kind::kFloat;
+  if (metadata.zarr_format == 2 && metadata.fill.defined && is_number) {
+    const Result<Json> fill = zarr::FormatFillValue(metadata.fill, metadata.dtype, 2);
+    if (fill.ok()) (*shown)["_FillValue"] = fill.value();
+  }
+  if (kind == DType::Kind::kUtf32 && !shown->contains("_Encoding")) (*shown)["_Encoding"] = "utf-8";
 }
 
 }  // namespace
@@ -61,7 +76,7 @@ Json AttributesForProgram(const zarr::Node& node) {
   Json shown = Json::object();
   const Json& attributes = const_cast<zarr::Node&>(node).attributes();
   for (const auto& [name, value] : attributes.items()) {
-    if (!IsHiddenAttribute(name)) shown[name] = value;
+    if (!IsHiddenAttribute(name)) shown[name] = WithPlainReferences(name, value);
   }
   const Json escaped = Hdf5Member(attributes, "escaped");
   for (const auto& [name, value] : escaped.items()) shown[name] = value;
@@ -70,6 +85,7 @@ Json AttributesForProgram(const zarr::Node& node) {
     const std::string units = UnitsOf(node.array().dtype);
     if (!units.empty()) shown["units"] = units;
   }
+  if (node.is_array() && FindHdf5(attributes) == nullptr) AddForNetcdf(node.array(), &shown);
   return shown;
 }
 
@@ -115,7 +131,7 @@ void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* 
   const Json natural =
       NaturalFillValue(attribute->value, metadata.dtype, metadata.zarr_format);
   if (attribute->description.is_null()) {
-    if (natural.is_number()) attribute->description = FillValueDescription(metadata.dtype);
+    attribute->description = FillValueDescription(metadata.dtype, natural);
     attribute->value = natural;
     return;
   }

@@ -79,6 +79,14 @@ std::optional<std::string> TextFromJson(const Json& json) {
   return std::string(AsText(bytes.value()));
 }
 
+const Json* ReferencePath(const Json& json) {
+  const Json* target = zarr::FindMember(json, "_REFERENCE");
+  const Json* path = target == nullptr ? nullptr : zarr::FindMember(*target, "path");
+  const Json* source = target == nullptr ? nullptr : zarr::FindMember(*target, "source");
+  const bool is_here = source == nullptr || source->is_null() || *source == "." || *source == "";
+  return path != nullptr && path->is_string() && is_here ? path : nullptr;
+}
+
 void Utf32ToUtf8(MutableByteSpan text, Endian endian) {
   std::string utf8;
   utf8.reserve(text.size());

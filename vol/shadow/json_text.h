@@ -27,6 +27,10 @@ bool IsValidUtf8(std::string_view text);
 Json TextToJson(std::string_view text);
 std::optional<std::string> TextFromJson(const Json& json);
 
+// The path within a reference of LINDI's or hdmf-zarr's, {"_REFERENCE": {"source": ".", "path": …}}, or
+// null: also where it leads to another store.
+const Json* ReferencePath(const Json& json);
+
 // NUL-padded UTF-32 text as NUL-padded UTF-8 of the same size, which is always enough, in place.
 // What is no code point becomes U+FFFD. REQUIRES: the size is a multiple of 4.
 void Utf32ToUtf8(MutableByteSpan text, Endian endian);

@@ -27,6 +27,7 @@ struct LinkState {
   Kind kind = Kind::kHard;
   std::weak_ptr<NodeState> target;  // kHard
   std::string soft_target;          // kSoft
+  bool is_stub = false;             // stored as LINDI does, as a node of its own
 };
 
 // A dimension without an array: see dimension_scales.h.

@@ -52,19 +52,6 @@ std::string JoinParts(const std::deque<std::string>& parts) {
   return path;
 }
 
-bool IsHiddenAttribute(std::string_view name) {
-  static constexpr std::string_view kHidden[] = {
-      "_hdf5", "_LINKS", "_DTYPE", "_REFERENCE_FIELDS", "zarr_conventions", "_ARRAY_DIMENSIONS",
-      // LINDI's
-      "_SCALAR", "_SOFT_LINK", "_COMPOUND_DTYPE", "_EXTERNAL_ARRAY_LINK",
-      // NCZarr's
-      "_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr", "_nczarr_attrs",
-      "_nczarr_maxstrlen", "_nczarr_default_maxstrlen",
-      // netCDF-4's bookkeeping, which is of no use to readers of Zarr
-      "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties"};
-  return std::find(std::begin(kHidden), std::end(kHidden), name) != std::end(kHidden);
-}
-
 StoreFile::StoreFile(std::string path, std::string name, bool writable, const Config& config,
                      Executor* executor)
     : path_(std::move(path)),

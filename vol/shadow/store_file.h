@@ -176,6 +176,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // store_file_load.cc
   Status LoadChild(const NodePtr& group, const std::string& name);
   Status LoadLink(const NodePtr& group, const std::string& name);
+  Result<bool> LoadLinkStub(const NodePtr& group, const std::string& name, const zarr::Node& node);
+  Result<std::optional<ElementMap>> LookAtObjects(const zarr::Node& node);
   Status LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadVirtual(const NodePtr& group, const std::string& name, zarr::Node node);
@@ -211,6 +213,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status SaveNode(const NodePtr& node, Purpose purpose);
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
+  Result<bool> IsNetcdf();
+  void TouchSingles();
   Status BeforeChange();
   std::vector<NodePtr> ChangedNodes() const;
   void NoteHardLinks();
@@ -220,6 +224,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status Place(const NodePtr& node, const NodePtr& parent, const std::string& name);
   Status Unplace(const NodePtr& node);
   Result<bool> GiveAnotherHome(const NodePtr& node, const std::string& leaving);
+  Status RemoveStub(const NodePtr& parent, const std::string& name);
   Status Discard(const NodePtr& node);
   void Forget(const std::string& path);
   void TouchLinksTo(const std::string& path);
@@ -244,6 +249,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool created_ = false;
   bool root_is_array_ = false;       // the store is one array, shown as a dataset of a made-up root
   std::string root_array_name_;
+  bool is_netcdf_ = false;           // see IsNetcdf
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
   bool has_mounts_ = false;          // a file is mounted on some group of it
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
@@ -270,9 +276,6 @@ class StoreRegistry {
   std::map<std::string, std::weak_ptr<StoreFile>> by_path_;
   std::map<unsigned long, std::weak_ptr<StoreFile>> by_fileno_;
 };
-
-// A hidden attribute of the formats we read and write: never shown to HDF5 programs.
-bool IsHiddenAttribute(std::string_view name);
 
 }  // namespace h5zarr::shadow
 

@@ -176,7 +176,10 @@ Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
   const auto known = group.links.find(name);
   const bool was_node = target != nullptr && target->path == JoinPath(parent->path, name);
   if (!was_node || group.ordered) group.links_changed = true;
-  if (known != group.links.end()) group.links.erase(known);
+  if (known != group.links.end()) {
+    if (known->second.is_stub) H5ZARR_RETURN_IF_ERROR(RemoveStub(parent, name));
+    group.links.erase(known);
+  }
   group.absent.insert(name);
   group.names.reset();
   if (!was_node) return OkStatus();
@@ -187,6 +190,12 @@ Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
     if (moved) return OkStatus();
   }
   return Discard(target);
+}
+
+// The node that stood for a link goes with the link.
+Status StoreFile::RemoveStub(const NodePtr& parent, const std::string& name) {
+  H5ZARR_RETURN_IF_ERROR(BeforeChange());
+  return hierarchy_.Remove(JoinPath(parent->path, name));
 }
 
 // A node lost the link that was its place: it moves to where another link leads to it, outside of
@@ -252,6 +261,8 @@ Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_
   if (known == from_parent->group.links.end()) return NoteLinkAt(to_parent, to_name);
   LinkState link = std::move(known->second);
   from_parent->group.links.erase(known);
+  if (link.is_stub) H5ZARR_RETURN_IF_ERROR(RemoveStub(from_parent, from_name));
+  link.is_stub = false;
   from_parent->group.absent.insert(from_name);
   from_parent->group.names.reset();
   to_parent->group.absent.erase(to_name);
@@ -304,6 +315,17 @@ void StoreFile::NoteNewAttribute(const NodePtr& node, const std::string& name) {
   if (changed.empty()) ++pending_nodes_;
   changed.erase(std::remove(changed.begin(), changed.end(), name), changed.end());
   changed.push_back(name);
+  // Only when it closes a new file h5netcdf says whose it is: what is stored may read otherwise now.
+  if (node == root_ && name == "_NCProperties") TouchSingles();
+}
+
+// Attributes that are lists of one: see IsNetcdf.
+void StoreFile::TouchSingles() {
+  for (const auto& [token, node] : nodes_) {
+    for (const auto& [name, value] : node->node.attributes().items()) {
+      if (value.is_array() && value.size() == 1) NoteAttribute(node, name);
+    }
+  }
 }
 
 void StoreFile::NoteMounted(const NodePtr& group) {

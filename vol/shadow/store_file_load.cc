@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shadow/conventions.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
 
@@ -70,36 +71,6 @@ Status CreateHardLink(NativeObject group, const std::string& name, NativeObject 
   return OkStatus();
 }
 
-// Members of `_LINKS`, as far as they have the form hdmf-zarr and we write.
-struct StoredLink {
-  std::string name, source, path, kind;
-};
-
-std::string TextMember(const Json& object, const char* name, const char* otherwise) {
-  const auto found = object.find(name);
-  if (found == object.end()) return otherwise;
-  return found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::vector<StoredLink> StoredLinks(const Json& attributes) {
-  std::vector<StoredLink> links;
-  const auto found = attributes.find("_LINKS");
-  if (found == attributes.end() || !found->is_array()) return links;
-  for (const Json& entry : *found) {
-    if (!entry.is_object()) continue;
-    StoredLink link{TextMember(entry, "name", ""), TextMember(entry, "source", "."),
-                    TextMember(entry, "path", ""), TextMember(entry, "kind", "soft")};
-    // What does not have the form is no link; the rest of the group is not its prisoner.
-    const bool is_name = !link.name.empty() && link.name.find('/') == std::string::npos &&
-                         link.name.find('\0') == std::string::npos && link.name != "." &&
-                         link.name != "..";
-    if (is_name && !link.source.empty() && !link.path.empty() && !link.kind.empty()) {
-      links.push_back(std::move(link));
-    }
-  }
-  return links;
-}
-
 // A name in GroupState::loading, until the scope ends.
 class LoadingScope {
  public:
@@ -164,6 +135,8 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   if (!opened.ok()) return LoadBroken(group, name, opened.status());
   if (!*opened) return LoadBareDimension(group, name);
   zarr::Node node = std::move(**opened);
+  H5ZARR_ASSIGN_OR_RETURN(const bool is_link, LoadLinkStub(group, name, node));
+  if (is_link) return OkStatus();
   if (node.is_array()) return LoadDataset(group, name, std::move(node));
   if (IsVirtualNode(node.attributes())) return LoadVirtual(group, name, std::move(node));
   if (Hdf5Member(node.attributes(), "kind") == "datatype") {
@@ -201,6 +174,60 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
   return OkStatus();
 }
 
+// LINDI's nodes that stand for links: a soft one, or one into the HDF5 file that has the chunks. True
+// where `node` was such a stub.
+Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& name,
+                                     const zarr::Node& node) {
+  const Json& attributes = const_cast<zarr::Node&>(node).attributes();
+  const std::optional<std::string> soft =
+      node.is_array() ? std::nullopt : SoftLinkStub(attributes);
+  const std::optional<ExternalArray> array =
+      node.is_array() ? ExternalArrayLink(attributes) : std::nullopt;
+  if (!soft && !array) return false;
+  if (array && !array->file) {
+    H5ZARR_RETURN_IF_ERROR(LoadBroken(
+        group, name,
+        UnsupportedError("its chunks are in another file, dataset '" + array->name + "' of '" +
+                         array->url + "', which is no local HDF5 file")));
+    return true;
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
+  LinkState link;
+  link.is_stub = true;
+  if (soft) {
+    link.kind = LinkState::Kind::kSoft;
+    link.soft_target = *soft;
+    H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, *soft, lcpl.get()));
+  } else {
+    link.kind = LinkState::Kind::kOther;
+    H5ZARR_RETURN_IF_ERROR(
+        CreateExternalLink(native.object(), name, *array->file, array->name, lcpl.get()));
+  }
+  group->group.links[name] = std::move(link);
+  return true;
+}
+
+// What the elements of an array of JSON objects are, by its first one.
+Result<std::optional<ElementMap>> StoreFile::LookAtObjects(const zarr::Node& node) {
+  if (!MayHoldObjects(node.array())) return std::optional<ElementMap>();
+  zarr::ArrayOptions options;
+  options.executor = executor_;
+  options.read_only = true;
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<zarr::Array> array,
+                          zarr::Array::Open(store_.get(), node.path, node.array(), options));
+  const std::vector<uint64_t>& shape = node.array().shape;
+  VlenRef first;
+  const zarr::Selection selection = zarr::RunSelection{{0, 0, 1}};
+  zarr::ReadRequest request{array.get(), &selection, reinterpret_cast<std::byte*>(&first), {}};
+  if (std::find(shape.begin(), shape.end(), 0u) == shape.end()) {
+    H5ZARR_RETURN_IF_ERROR(zarr::Array::Read({&request, 1}));
+  }
+  const std::string_view text = AsText(ByteSpan(first.data, first.size_bytes));
+  const Result<Json> json = zarr::ParseJson(text, "element");
+  return ObjectElements(node.array(), json.ok() ? json.value() : Json());
+}
+
 Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
@@ -225,7 +252,9 @@ Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr:
 }
 
 Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node) {
-  Result<DatasetHeader> planned = PlanOpen(node.array(), config_, writable_);
+  const Result<std::optional<ElementMap>> objects = LookAtObjects(node);
+  if (!objects.ok()) return LoadBroken(group, name, objects.status());
+  Result<DatasetHeader> planned = PlanOpen(node.array(), config_, writable_, *objects);
   if (!planned.ok()) return LoadBroken(group, name, planned.status());
   DatasetHeader header = std::move(*planned);
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header.shadow_dcpl.get()));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "host/host_api.h"
+#include "shadow/conventions.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
@@ -45,6 +47,38 @@ Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group,
   const std::size_t path_end = std::min(value.find('\0', file_end + 1), value.size());
   return std::pair<std::string, std::string>(value.substr(1, file_end - 1),
                                              value.substr(file_end + 1, path_end - file_end - 1));
+}
+
+// Drops the entries of `zarr_link` (see StoredLinks) whose links are no more; the names of those that
+// stay.
+std::set<std::string> KeepOldLinks(const GroupState& group, Json* attributes) {
+  std::set<std::string> kept;
+  const auto old = attributes->find("zarr_link");
+  if (old == attributes->end() || !old->is_array()) return kept;
+  Json entries = Json::array();
+  for (const Json& entry : *old) {
+    const std::vector<StoredLink> links = StoredLinks({{"zarr_link", Json::array({entry})}});
+    if (links.size() == 1) {
+      const auto link = group.links.find(links[0].name);
+      if (group.absent.count(links[0].name) != 0) continue;
+      if (link != group.links.end()) {
+        const bool same = link->second.kind == LinkState::Kind::kSoft
+                              ? link->second.soft_target == links[0].path
+                              : link->second.kind == LinkState::Kind::kOther;
+        if (!same) continue;
+        kept.insert(links[0].name);
+      }
+    }
+    entries.push_back(entry);
+  }
+  *old = std::move(entries);
+  return kept;
+}
+
+// The description of a list of one, which its value does not say when it stands alone.
+Result<Json> Describe(const AttributeValue& value) {
+  H5ZARR_ASSIGN_OR_RETURN(const Json type, TypeToJson(value.type()));
+  return Json{{"type", type}, {"shape", Json::array({1})}};
 }
 
 // The names of a group's links in the order they were made.
@@ -189,6 +223,7 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
   const ReferenceResolver references = References();
   bool dimensions = false;
+  H5ZARR_ASSIGN_OR_RETURN(const bool is_netcdf, IsNetcdf());
   for (const std::string& name : node->changed_attributes) {
     dimensions |= node->node.is_array() && IsDimensionAttribute(name);
     H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(native.object(), name));
@@ -205,9 +240,24 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     if (name == "_FillValue" && node->node.is_array()) {
       WriteFillValueAttribute(node->node.array(), &*encoded);
     }
+    // netCDF knows no scalar attribute: a list of one is one.
+    const Json* single = encoded->value.is_array() && encoded->value.size() == 1 ? &encoded->value[0]
+                                                                                 : nullptr;
+    if (is_netcdf && single != nullptr && single->is_primitive()) {
+      H5ZARR_ASSIGN_OR_RETURN(encoded->description, Describe(value));
+      encoded->value = Json(*single);
+    }
     SetAttribute(&node->node.attributes(), name, &*encoded);
   }
   return dimensions ? EncodeDimensions(node, native.object()) : OkStatus();
+}
+
+// Written by a library of netCDF's, which leaves its name in the root.
+Result<bool> StoreFile::IsNetcdf() {
+  if (is_netcdf_ || root_is_array_) return is_netcdf_;
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), root_->token));
+  H5ZARR_ASSIGN_OR_RETURN(is_netcdf_, NativeAttributeExists(native.object(), "_NCProperties"));
+  return is_netcdf_;
 }
 
 Status StoreFile::EncodeLinks(const NodePtr& node) {
@@ -224,7 +274,9 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
       if (!node->group.links.count(name) && !node->group.absent.count(name)) links.push_back(entry);
     }
   }
+  std::set<std::string> elsewhere = KeepOldLinks(node->group, &attributes);
   for (const auto& [name, link] : node->group.links) {
+    if (link.is_stub || elsewhere.count(name) != 0) continue;
     Json entry = {{"name", name}, {"source", "."}, {"path", ""}, {"kind", "soft"}};
     switch (link.kind) {
       case LinkState::Kind::kSoft: entry["path"] = link.soft_target; break;

@@ -39,6 +39,7 @@ struct ElementMap {
   Json hdf5_type;                   // what goes to `_hdf5.type`; null when dtype says it all
   // Bytes of one HDF5 element as stored: dtype.item_bytes * prod(elem_dims).
   uint64_t stored_bytes() const;
+  bool read_only = false;  // JSON in a form of another program's that we do not write
 };
 
 // For a dataset that is being created. kUnsupported, naming the type, for what has no form here.

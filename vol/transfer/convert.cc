@@ -110,7 +110,7 @@ Status Conversion::Init(Direction direction) {
   stored_bytes_ = element_->stored_bytes();
   work_bytes_ = std::max(stored_bytes_, mem_bytes_);
   if (element_->form != Form::kPlain && element_->form != Form::kUtf32) {
-    if (!element_->elem_dims.empty()) {
+    if (stored_bytes_ != sizeof(VlenRef)) {
       return UnsupportedError("arrays of variable-length elements");
     }
     H5ZARR_ASSIGN_OR_RETURN(allocator_, VlenAllocator::FromTransferList(dxpl_));
@@ -127,7 +127,7 @@ Status Conversion::Init(Direction direction) {
       kind_ = Kind::kVlenString;
       return H5Tis_variable_str(mem_type_) > 0 ? OkStatus() : NoConversion();
     case Form::kVlenSequence: return InitSequence(direction);
-    case Form::kObjectReference: return InitReference();
+    case Form::kObjectReference: return InitReference(direction);
     case Form::kJsonElement: return InitJson(direction);
   }
   return InternalError("unknown form of element");
@@ -220,7 +220,13 @@ Status Conversion::InitSequence(Direction direction) {
   return OkStatus();
 }
 
-Status Conversion::InitReference() {
+Status Conversion::CheckDirection(Direction direction) const {
+  if (direction == Direction::kRead || !element_->read_only) return OkStatus();
+  return UnsupportedError("writing elements that another program keeps as JSON objects");
+}
+
+Status Conversion::InitReference(Direction direction) {
+  H5ZARR_RETURN_IF_ERROR(CheckDirection(direction));
   kind_ = Kind::kReference;
   if (H5Tget_class(mem_type_) != H5T_REFERENCE) return NoConversion();
   H5ZARR_ASSIGN_OR_RETURN(const bool object_reference, TypesEqual(mem_type_, H5T_STD_REF_OBJ));
@@ -231,6 +237,7 @@ Status Conversion::InitReference() {
 }
 
 Status Conversion::InitJson(Direction direction) {
+  H5ZARR_RETURN_IF_ERROR(CheckDirection(direction));
   kind_ = Kind::kJson;
   H5ZARR_ASSIGN_OR_RETURN(Handle reported, shadow::ReportedType(*element_));
   H5ZARR_RETURN_IF_ERROR(InitTypes(std::move(reported), direction));

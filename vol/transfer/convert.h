@@ -69,7 +69,8 @@ class Conversion {
   bool HasConversionCallback() const;
   Status InitPlain(Direction direction);
   Status InitSequence(Direction direction);
-  Status InitReference();
+  Status CheckDirection(Direction direction) const;  // what may be read only
+  Status InitReference(Direction direction);
   Status InitJson(Direction direction);
   // Between UTF-32 and UTF-8, wherever there is such text in `elems` packed stored elements.
   Status RewriteTexts(std::byte* stored, uint64_t elems, bool to_utf8) const;

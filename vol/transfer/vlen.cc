@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "host/handle.h"
+#include "shadow/json_text.h"
 #include "transfer/elements.h"
 
 namespace h5zarr::transfer {
@@ -180,7 +181,13 @@ Status ReferencesToMemory(std::byte* work, uint64_t elems,
     const auto ref = LoadAt<VlenRef>(work, i);
     hobj_ref_t reference = 0;
     if (ref.size_bytes > 0) {
-      const std::string path(reinterpret_cast<const char*>(ref.data), ref.size_bytes);
+      std::string path(reinterpret_cast<const char*>(ref.data), ref.size_bytes);
+      // LINDI's are JSON objects.
+      if (path[0] == '{') {
+        H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json, zarr::ParseJson(path, "reference"));
+        const zarr::Json* within = shadow::ReferencePath(json);
+        path = within != nullptr ? within->get<std::string>() : std::string();
+      }
       if (!references.from_path(path, &reference)) reference = 0;
     }
     StoreAt(work, i, reference);

@@ -335,7 +335,7 @@ TEST_CASE("_FillValue of other arrays is left alone") {
   CHECK(EncodedFillValue(Json(0.5), DType::Float(4), 2) == 0.5);
   CHECK(NaturalFillValue("QIy1eB2vFUQ=", DType::Int(8), 3) == "QIy1eB2vFUQ=");
   CHECK(NaturalFillValue("none", DType::Float(8), 3) == "none");
-  CHECK(FillValueDescription(DType::Int(4)).is_null());
+  CHECK(FillValueDescription(DType::Int(4), 1.5).is_null());
 }
 
 TEST_CASE("_FillValue has the array's own type, in the shape it was written") {
@@ -348,7 +348,7 @@ TEST_CASE("_FillValue has the array's own type, in the shape it was written") {
   std::memcpy(&number, value.data(), 4);
   CHECK(number == 1e20f);
   const AttributeValue foreign =
-      FromJson(NaturalFillValue(stored, f4, 3), FillValueDescription(f4));
+      FromJson(NaturalFillValue(stored, f4, 3), FillValueDescription(f4, NaturalFillValue(stored, f4, 3)));
   CHECK(H5Tequal(foreign.type(), H5T_IEEE_F32LE) > 0);
 }
 

@@ -30,6 +30,8 @@ using zarr::ZstdSpec;
 constexpr unsigned kVersionMask = 0xff;
 constexpr unsigned kCodecCountShift = 16;
 constexpr std::size_t kMaxInnerCodecs = 8;
+constexpr std::size_t kShortFillBytes = 8;    // always there
+constexpr std::size_t kMostFillBytes = 1024;  // longer ones must be zero
 // Compressors by their number in a blosc word.
 constexpr std::string_view kBloscNames[] = {"blosclz", "lz4", "lz4hc", "zlib", "zstd"};
 
@@ -122,6 +124,63 @@ std::vector<unsigned> UserWords(std::span<const unsigned> words) {
   user.resize(std::max<std::size_t>(count, 2));
   user[0] &= (1u << kCodecCountShift) - 1;
   return user;
+}
+
+Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words,
+                                             const LocalWords& local) {
+  std::vector<unsigned> all = UserWords(words);
+  if (all.size() < 2 + local.chunk_shape.size()) {
+    return InvalidArgumentError("filter 480: " + std::to_string(all.size()) + " words for rank " +
+                                std::to_string(local.chunk_shape.size()));
+  }
+  const std::size_t codecs = all.size() - 2 - local.chunk_shape.size();
+  all[0] |= static_cast<unsigned>(1 + codecs) << kCodecCountShift;
+  std::vector<uint64_t> numbers = local.chunk_shape;
+  numbers.push_back(local.elem_bytes);
+  for (const uint64_t number : numbers) {
+    if (number > UINT32_MAX) {
+      return InvalidArgumentError("filter 480: " + std::to_string(number) +
+                                  " as an extent or size; expected less than 2^32");
+    }
+    all.push_back(static_cast<unsigned>(number));
+  }
+  std::size_t fill_bytes = kShortFillBytes;
+  const bool zero = std::all_of(local.fill.begin(), local.fill.end(),
+                                [](std::byte byte) { return byte == std::byte{}; });
+  if (!zero) fill_bytes = std::max(fill_bytes, local.fill.size());
+  if (fill_bytes > kMostFillBytes) {
+    return InvalidArgumentError("filter 480: a fill value of " + std::to_string(fill_bytes) +
+                                " bytes; expected zero, or 1024 bytes at most");
+  }
+  for (std::size_t first = 0; first < fill_bytes; first += sizeof(unsigned)) {
+    unsigned word = 0;
+    for (std::size_t i = first; i < std::min(first + sizeof word, local.fill.size()); ++i) {
+      word |= static_cast<unsigned>(local.fill[i]) << (8 * (i - first));
+    }
+    all.push_back(word);
+  }
+  return all;
+}
+
+Result<LocalWords> ParseLocalWords(std::span<const unsigned> words) {
+  const std::size_t user = UserWords(words).size();
+  const std::size_t rank = words.size() < 2 ? 0 : words[1];
+  const bool marked = words.size() >= 2 && ((words[0] >> kCodecCountShift) & 0xff) != 0;
+  if (!marked || words.size() < user || words.size() - user < rank + 1 + kShortFillBytes / 4) {
+    return InvalidArgumentError("filter 480: " + std::to_string(words.size()) +
+                                " words; the chunk's shape, the element's size and the fill value "
+                                "are missing behind the user's");
+  }
+  LocalWords local;
+  const std::span<const unsigned> appended = words.subspan(user);
+  local.chunk_shape.assign(appended.begin(), appended.begin() + rank);
+  local.elem_bytes = appended[rank];
+  const std::span<const unsigned> fill = appended.subspan(rank + 1);
+  local.fill.resize(local.elem_bytes);
+  for (std::size_t i = 0; i < std::min(local.fill.size(), 4 * fill.size()); ++i) {
+    local.fill[i] = static_cast<std::byte>(fill[i / 4] >> (8 * (i % 4)));
+  }
+  return local;
 }
 
 Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType& dtype,

@@ -3,6 +3,7 @@
 #ifndef H5ZARR_FILTER_SHARD_WORDS_H_
 #define H5ZARR_FILTER_SHARD_WORDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,6 +32,21 @@ Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType&
 // The words a user would give for `sharding`, for the first `rank` dimensions; nothing where words
 // cannot say it (another index, other codecs, nested shards).
 std::optional<std::vector<unsigned>> WordsFromSharding(const Sharding& sharding, std::size_t rank);
+
+// What the library knows when a dataset is created, and appends to the user's words: all that
+// running the filter on a chunk takes.
+struct LocalWords {
+  std::vector<uint64_t> chunk_shape;
+  uint64_t elem_bytes = 0;
+  std::vector<std::byte> fill;  // elem_bytes: an element of inner chunks that are not stored
+};
+
+// The user's part of `words` with `local` appended. kInvalidArgument where it does not fit (an extent
+// or element of 4 GiB and more, a fill value of more than 1 KiB that is not zero).
+Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words,
+                                             const LocalWords& local);
+// kInvalidArgument where `words` have no such part, or an incomplete one.
+Result<LocalWords> ParseLocalWords(std::span<const unsigned> words);
 
 // The part of `words` that comes from the user (the library appends to it).
 std::vector<unsigned> UserWords(std::span<const unsigned> words);

@@ -14,7 +14,8 @@
  *   then              one word an inner codec, in encoding order: identifier in bits 0-7, parameter
  *                     (signed) in bits 8-31, see H5ZARR_SHARD_CODEC
  *   then, appended    chunk shape, one word a dimension; element size in bytes; the fill value's
- *   by the library    first 8 bytes, little end first
+ *   by the library    first 8 bytes, little end first (all of its bytes where it is longer and not
+ *                     zero, at most 1 KiB)
  */
 #ifndef H5ZARR_FILTERS_H
 #define H5ZARR_FILTERS_H

@@ -4,7 +4,6 @@
 #include "h5/dataset_chunks.h"
 #include "h5/dataset_transfer.h"
 #include "h5/virtual_dataset.h"
-#include "h5zarr/filters.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/hdf5_attribute.h"
@@ -20,19 +19,6 @@ uint64_t CacheBytes(hid_t dapl) {
   double preemption = 0;
   if (dapl < 0 || H5Pget_chunk_cache(dapl, &slots, &bytes, &preemption) < 0) return 0;
   return bytes;
-}
-
-bool UsesShardFilter(hid_t dcpl) {
-  const int count = H5Pget_nfilters(dcpl);
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0, config = 0;
-    std::size_t words = 0;
-    if (H5Pget_filter2(dcpl, static_cast<unsigned>(i), &flags, &words, nullptr, 0, nullptr,
-                       &config) == H5ZARR_FILTER_SHARD) {
-      return true;
-    }
-  }
-  return false;
 }
 
 // A dataset that HDF5 is asked to make in a store: what its node will be, and the header's properties.
@@ -89,10 +75,6 @@ void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* nam
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(AsObject(opaque), loc, name));
     if (at.store() != nullptr) {
       return CreateInStore(at, lcpl, type, space, dcpl, dapl, dxpl, request);
-    }
-    if (UsesShardFilter(dcpl)) {
-      return UnsupportedError(
-          "filter 480 (shard) is available in Zarr stores only, not yet in native HDF5 files");
     }
     return Wrap(H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl,
                                    type, space, dcpl, dapl, dxpl, request),

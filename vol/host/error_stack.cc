@@ -53,6 +53,7 @@ bool IsAlreadyReported(const Status& status) { return status.code() == StatusCod
 
 void PushStatus(const Status& status, std::string_view operation) {
   const hid_t minor = MinorOf(status.code());
+  const hid_t major = H5E_VOL_g >= 0 ? H5E_VOL_g : H5E_PLINE_g;  // HDF5 1.10 has no connectors
   std::string name(operation);
   if (IsAlreadyReported(status)) {
     if (kept_stack >= 0 && H5Eset_current_stack(kept_stack) >= 0) kept_stack = H5I_INVALID_HID;
@@ -62,10 +63,10 @@ void PushStatus(const Status& status, std::string_view operation) {
     if (status.errno_value() != 0) {
       text += ", errno = " + std::to_string(status.errno_value());
     }
-    H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, H5E_VOL_g, minor, "%s",
+    H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, major, minor, "%s",
              text.c_str());
   }
-  H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, H5E_VOL_g, minor,
+  H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, major, minor,
            "h5zarr: %s failed", name.c_str());
 }
 

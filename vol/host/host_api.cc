@@ -21,8 +21,9 @@ extern "C" {
 #define H5ZARR_FUNCTION(name) \
   __attribute__((visibility("hidden"), used)) void* h5zarr_slot_##name = nullptr;
 #define H5ZARR_FUNCTION_ALIAS(name, other) H5ZARR_FUNCTION(name)
+#define H5ZARR_FUNCTION_OPTIONAL(name) H5ZARR_FUNCTION(name)
 #define H5ZARR_VARIABLE(name)
-#include "host/functions.def"
+#include H5ZARR_HOST_FUNCTIONS
 #undef H5ZARR_FUNCTION
 }
 
@@ -38,20 +39,23 @@ extern "C" {
 #else
 #error "h5zarr: write the forwarder for this processor"
 #endif
-#include "host/functions.def"
+#include H5ZARR_HOST_FUNCTIONS
 #undef H5ZARR_FUNCTION
 #undef H5ZARR_FUNCTION_ALIAS
+#undef H5ZARR_FUNCTION_OPTIONAL
 #undef H5ZARR_VARIABLE
 
 // The host's identifiers, under their own names.
 extern "C" {
 #define H5ZARR_FUNCTION(name)
 #define H5ZARR_FUNCTION_ALIAS(name, other)
+#define H5ZARR_FUNCTION_OPTIONAL(name)
 #define H5ZARR_VARIABLE(name) __attribute__((visibility("hidden"))) hid_t name = H5I_INVALID_HID;
-#include "host/functions.def"
+#include H5ZARR_HOST_FUNCTIONS
 }
 #undef H5ZARR_FUNCTION
 #undef H5ZARR_FUNCTION_ALIAS
+#undef H5ZARR_FUNCTION_OPTIONAL
 #undef H5ZARR_VARIABLE
 
 // HDF5's headers put these two into macros (H5F_ACC_RDWR, H5T_NATIVE_INT …). The host is open whenever
@@ -71,16 +75,22 @@ struct FunctionSlot {
   const char* name;
   const char* other;  // the name in newer hosts, or null
   void** slot;
+  bool optional;
 };
 
-#define H5ZARR_FUNCTION(name) {#name, nullptr, &h5zarr_slot_##name},
-#define H5ZARR_FUNCTION_ALIAS(name, other) {#name, #other, &h5zarr_slot_##name},
+// Stands for an optional function that the host lacks: fails, as HDF5's functions do.
+herr_t Absent() { return -1; }
+
+#define H5ZARR_FUNCTION(name) {#name, nullptr, &h5zarr_slot_##name, false},
+#define H5ZARR_FUNCTION_ALIAS(name, other) {#name, #other, &h5zarr_slot_##name, false},
+#define H5ZARR_FUNCTION_OPTIONAL(name) {#name, nullptr, &h5zarr_slot_##name, true},
 #define H5ZARR_VARIABLE(name)
 constexpr FunctionSlot kFunctions[] = {
-#include "host/functions.def"
+#include H5ZARR_HOST_FUNCTIONS
 };
 #undef H5ZARR_FUNCTION
 #undef H5ZARR_FUNCTION_ALIAS
+#undef H5ZARR_FUNCTION_OPTIONAL
 #undef H5ZARR_VARIABLE
 
 struct VariableSlot {
@@ -91,15 +101,17 @@ struct VariableSlot {
 
 #define H5ZARR_FUNCTION(name)
 #define H5ZARR_FUNCTION_ALIAS(name, other)
+#define H5ZARR_FUNCTION_OPTIONAL(name)
 #define H5ZARR_VARIABLE(name) {#name, &name, nullptr},
 VariableSlot variables[] = {
-#include "host/functions.def"
+#include H5ZARR_HOST_FUNCTIONS
 };
 #undef H5ZARR_FUNCTION
 #undef H5ZARR_FUNCTION_ALIAS
+#undef H5ZARR_FUNCTION_OPTIONAL
 #undef H5ZARR_VARIABLE
 
-constexpr unsigned kOldestMajor = 1, kOldestMinor = 14;
+constexpr unsigned kOldestMajor = 1, kOldestMinor = H5ZARR_HOST_OLDEST_MINOR;
 
 const void* bound_base = nullptr;  // load address of the library this image serves
 Version version;
@@ -146,6 +158,7 @@ bool Bind(const Dl_info& info) {
   for (const FunctionSlot& function : kFunctions) {
     void* address = dlsym(library, function.name);
     if (address == nullptr && function.other != nullptr) address = dlsym(library, function.other);
+    if (address == nullptr && function.optional) address = reinterpret_cast<void*>(&Absent);
     if (address == nullptr) {
       std::fprintf(stderr, "h5zarr: HDF5 %u.%u.%u in %s has no %s\n", version.major, version.minor,
                    version.release, info.dli_fname, function.name);
@@ -236,6 +249,10 @@ Version HostVersion() { return version; }
 bool HostIsTerminating() {
   hbool_t terminating = false;
   return H5is_library_terminating(&terminating) >= 0 && terminating;
+}
+
+bool HostTellsTermination() {
+  return h5zarr_slot_H5is_library_terminating != reinterpret_cast<void*>(&Absent);
 }
 
 }  // namespace h5zarr::host

@@ -18,7 +18,7 @@ using ImageEntry = const void* (*)(void* return_address);
 // What H5PLget_plugin_info must answer to the library behind `return_address`: `own_class` when this
 // image serves it (binding it first, on the first call), the class of another image of this plugin
 // when this one serves another library (loading that image first), nullptr (after saying why on
-// stderr) when the library is older than HDF5 1.14 or lacks a function we need. Not thread-safe:
+// stderr) when the library is older than the plugin needs or lacks a function we need. Not thread-safe:
 // HDF5 loads plugins under its own lock.
 const void* BindOrFindImage(void* return_address, const void* own_class, ImageEntry own_entry);
 
@@ -33,8 +33,10 @@ struct Version {
 };
 Version HostVersion();
 
-// True while the host runs its exit handlers: no thread pool, no new work.
+// True while the host runs its exit handlers: no thread pool, no new work. Hosts before 1.14 do not
+// tell (HostTellsTermination): false there.
 bool HostIsTerminating();
+bool HostTellsTermination();
 
 }  // namespace h5zarr::host
 

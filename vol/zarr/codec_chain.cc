@@ -371,10 +371,11 @@ const CodecChain::Sharding* CodecChain::sharding() const {
 
 std::optional<uint64_t> CodecChain::EncodedBytes() const { return impl_->sizes_bytes.back(); }
 
-Status CodecChain::DecodeInto(ByteSpan encoded, MutableByteSpan target) const {
+Status CodecChain::DecodeInto(ByteSpan encoded, MutableByteSpan target,
+                              Executor* executor) const {
   if (impl_->dtype.is_vlen()) return InternalError("DecodeInto of elements of variable length");
   if (target.size() != impl_->decoded_bytes) return InternalError("DecodeInto of a wrong size");
-  return impl_->DecodeInto(encoded, target);
+  return impl_->DecodeInto(encoded, target, executor);
 }
 
 Result<DecodedChunk> CodecChain::Decode(ByteSpan encoded) const {
@@ -385,12 +386,12 @@ Result<DecodedChunk> CodecChain::Decode(ByteSpan encoded) const {
   return chunk;
 }
 
-Result<Buffer> CodecChain::Encode(ByteSpan elems) const {
+Result<Buffer> CodecChain::Encode(ByteSpan elems, Executor* executor) const {
   if (elems.size() != impl_->decoded_bytes) {
     return InvalidArgumentError("a chunk of " + std::to_string(elems.size()) + " bytes, expected " +
                                 std::to_string(impl_->decoded_bytes));
   }
-  return impl_->Encode(elems);
+  return impl_->Encode(elems, executor);
 }
 
 std::optional<uint64_t> CodecChain::MaxEncodedBytes() const { return impl_->max_encoded_bytes; }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "codec/codec.h"
 #include "codec/shard_index.h"
+#include "exec/executor.h"
 #include "zarr/metadata.h"
 
 namespace h5zarr::zarr {
@@ -62,13 +63,14 @@ class CodecChain {
   double encode_cost_ns() const;
 
   // Decodes one chunk's stored bytes (a whole shard too) into `target`, of exactly the decoded
-  // size. Not for vlen types. kCorrupt names what contradicts. Thread-safe.
-  Status DecodeInto(ByteSpan encoded, MutableByteSpan target) const;
+  // size; with an `executor` the inner chunks of a shard at once. Not for vlen types. kCorrupt names
+  // what contradicts. Thread-safe.
+  Status DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor = nullptr) const;
   // Any type.
   Result<DecodedChunk> Decode(ByteSpan encoded) const;
   // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left
-  // out.
-  Result<Buffer> Encode(ByteSpan elems) const;
+  // out; with an `executor` the others are encoded at once.
+  Result<Buffer> Encode(ByteSpan elems, Executor* executor = nullptr) const;
   // The room that EncodeInto asks for; nothing where only Encode is possible (vlen, sharded).
   std::optional<uint64_t> MaxEncodedBytes() const;
   // As Encode, into memory of the caller; returns how many bytes it took.

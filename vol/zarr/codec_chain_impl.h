@@ -46,18 +46,19 @@ struct CodecChain::Impl {
     return array_codecs.empty() && vlen == nullptr && sharding == nullptr && bytes_codecs.empty();
   }
 
-  Status DecodeInto(ByteSpan encoded, MutableByteSpan target) const;
+  Status DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor = nullptr) const;
   Result<DecodedChunk> DecodeVlen(ByteSpan encoded) const;
   // Undoes all byte codecs; the result lies in `encoded` itself or in `*holder`.
   Result<ByteSpan> DecodeBytes(ByteSpan encoded, std::size_t down_to, Buffer* holder) const;
   Status DecodeArrayCodecs(ByteSpan encoded, MutableByteSpan target) const;
-  // Decodes all inner chunks of a shard into `target`; heaps of vlen inner chunks go to `heaps`.
-  Status DecodeShard(ByteSpan shard, MutableByteSpan target, std::vector<Buffer>* heaps) const;
+  // Decode all inner chunks of a shard into `target`; heaps of vlen ones go to `heaps`.
+  Status DecodeShard(ByteSpan shard, MutableByteSpan target, Executor* executor) const;
+  Status DecodeVlenShard(ByteSpan shard, MutableByteSpan target, std::vector<Buffer>* heaps) const;
 
-  Result<Buffer> Encode(ByteSpan elements) const;
+  Result<Buffer> Encode(ByteSpan elements, Executor* executor = nullptr) const;
   Result<uint64_t> EncodeInto(ByteSpan elements, MutableByteSpan room) const;
   Result<Buffer> EncodeArrayCodecs(ByteSpan elements) const;
-  Result<Buffer> EncodeShard(ByteSpan elements) const;
+  Result<Buffer> EncodeShard(ByteSpan elements, Executor* executor) const;
   bool IsFill(ByteSpan elements) const;
 };
 

@@ -1,6 +1,7 @@
 // Running a CodecChain: the stages of decoding and encoding one chunk.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 
 #include "base/nd_copy.h"
@@ -39,6 +40,17 @@ Result<Buffer> Trimmed(Buffer buffer, uint64_t used_bytes) {
   return buffer;
 }
 
+// Runs body(begin, end) over [0, count): in one go, or with an `executor` in several at once.
+Status ForRuns(uint64_t count, double cost_ns, Executor* executor,
+               const std::function<Status(uint64_t, uint64_t)>& body) {
+  constexpr uint64_t kRunsAThread = 4;  // so that the last one to finish is not far behind
+  if (executor == nullptr) return body(0, count);
+  const uint64_t runs = std::min<uint64_t>(count, kRunsAThread * executor->threads());
+  return executor->ParallelFor(runs, cost_ns, [&](std::size_t run) {
+    return body(count * run / runs, count * (run + 1) / runs);
+  });
+}
+
 }  // namespace
 
 uint64_t DecodedChunk::heap_bytes() const {
@@ -66,11 +78,12 @@ Result<ByteSpan> CodecChain::Impl::DecodeBytes(ByteSpan encoded, std::size_t dow
   return encoded;
 }
 
-Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target) const {
+Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target,
+                                    Executor* executor) const {
   Buffer holder;
   if (sharding != nullptr) {
     H5ZARR_ASSIGN_OR_RETURN(ByteSpan shard, DecodeBytes(encoded, 0, &holder));
-    return DecodeShard(shard, target, nullptr);
+    return DecodeShard(shard, target, executor);
   }
   if (!array_codecs.empty()) {
     H5ZARR_ASSIGN_OR_RETURN(ByteSpan array, DecodeBytes(encoded, 0, &holder));
@@ -112,7 +125,7 @@ Result<DecodedChunk> CodecChain::Impl::DecodeVlen(ByteSpan encoded) const {
   Buffer holder;
   H5ZARR_ASSIGN_OR_RETURN(ByteSpan bytes, DecodeBytes(encoded, 0, &holder));
   if (sharding != nullptr) {
-    H5ZARR_RETURN_IF_ERROR(DecodeShard(bytes, chunk.elems.span(), &chunk.heaps));
+    H5ZARR_RETURN_IF_ERROR(DecodeVlenShard(bytes, chunk.elems.span(), &chunk.heaps));
     return chunk;
   }
   if (holder.empty() && !bytes.empty()) {  // the caller's bytes do not outlive this call
@@ -128,32 +141,47 @@ Result<DecodedChunk> CodecChain::Impl::DecodeVlen(ByteSpan encoded) const {
 }
 
 Status CodecChain::Impl::DecodeShard(ByteSpan shard, MutableByteSpan target,
-                                     std::vector<Buffer>* heaps) const {
-  H5ZARR_ASSIGN_OR_RETURN(codec::ShardIndex index, sharding->IndexOf(shard));
+                                     Executor* executor) const {
+  H5ZARR_ASSIGN_OR_RETURN(const codec::ShardIndex index, sharding->IndexOf(shard));
   const CodecChain& inner = sharding->inner;
-  Buffer scratch;
+  return ForRuns(index.size(), decode_cost_ns, executor, [&](uint64_t begin, uint64_t end) {
+    Buffer scratch;
+    for (uint64_t entry = begin; entry < end; ++entry) {
+      std::byte* to = target.data() + InnerOffset(*sharding, entry, strides_bytes);
+      if (index[entry].missing()) {
+        FillStrided(to, strides_bytes, inner.shape(), fill->elem);
+        continue;
+      }
+      if (scratch.empty()) {
+        H5ZARR_ASSIGN_OR_RETURN(scratch, Buffer::Allocate(inner.decoded_bytes()));
+      }
+      const ByteSpan bytes = shard.subspan(index[entry].offset, index[entry].length);
+      H5ZARR_RETURN_IF_ERROR(inner.DecodeInto(bytes, scratch.span())
+                                 .WithContext("inner chunk " + std::to_string(entry)));
+      CopyStrided(scratch.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(),
+                  dtype.item_bytes);
+    }
+    return OkStatus();
+  });
+}
+
+Status CodecChain::Impl::DecodeVlenShard(ByteSpan shard, MutableByteSpan target,
+                                         std::vector<Buffer>* heaps) const {
+  H5ZARR_ASSIGN_OR_RETURN(const codec::ShardIndex index, sharding->IndexOf(shard));
+  const CodecChain& inner = sharding->inner;
   for (uint64_t entry = 0; entry < index.size(); ++entry) {
     std::byte* to = target.data() + InnerOffset(*sharding, entry, strides_bytes);
     if (index[entry].missing()) {
       FillStrided(to, strides_bytes, inner.shape(), fill->elem);
       continue;
     }
-    const ByteSpan bytes = shard.subspan(index[entry].offset, index[entry].length);
-    const std::string context = "inner chunk " + std::to_string(entry);
-    if (dtype.is_vlen()) {
-      auto decoded = inner.Decode(bytes);
-      if (!decoded.ok()) return decoded.status().WithContext(context);
-      CopyStrided(decoded->elems.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(),
-                  dtype.item_bytes);
-      for (Buffer& heap : decoded->heaps) heaps->push_back(std::move(heap));
-      continue;
+    auto decoded = inner.Decode(shard.subspan(index[entry].offset, index[entry].length));
+    if (!decoded.ok()) {
+      return decoded.status().WithContext("inner chunk " + std::to_string(entry));
     }
-    if (scratch.empty()) {
-      H5ZARR_ASSIGN_OR_RETURN(scratch, Buffer::Allocate(inner.decoded_bytes()));
-    }
-    H5ZARR_RETURN_IF_ERROR(inner.DecodeInto(bytes, scratch.span()).WithContext(context));
-    CopyStrided(scratch.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(),
+    CopyStrided(decoded->elems.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(),
                 dtype.item_bytes);
+    for (Buffer& heap : decoded->heaps) heaps->push_back(std::move(heap));
   }
   return OkStatus();
 }
@@ -169,19 +197,23 @@ Result<Buffer> CodecChain::Impl::EncodeArrayCodecs(ByteSpan elements) const {
   return current;
 }
 
-Result<Buffer> CodecChain::Impl::EncodeShard(ByteSpan elements) const {
+Result<Buffer> CodecChain::Impl::EncodeShard(ByteSpan elements, Executor* executor) const {
   const CodecChain& inner = sharding->inner;
   std::vector<Buffer> encoded(sharding->entries);
   std::vector<std::optional<uint64_t>> sizes(sharding->entries);
-  H5ZARR_ASSIGN_OR_RETURN(Buffer scratch, Buffer::Allocate(inner.decoded_bytes()));
-  for (uint64_t entry = 0; entry < sharding->entries; ++entry) {
-    const std::byte* from = elements.data() + InnerOffset(*sharding, entry, strides_bytes);
-    CopyStrided(from, strides_bytes, scratch.data(), inner.strides_bytes(), inner.shape(),
-                dtype.item_bytes);
-    if (inner.IsFill(scratch.span())) continue;
-    H5ZARR_ASSIGN_OR_RETURN(encoded[entry], inner.Encode(scratch.span()));
-    sizes[entry] = encoded[entry].size_bytes();
-  }
+  const auto encode_run = [&](uint64_t begin, uint64_t end) -> Status {
+    H5ZARR_ASSIGN_OR_RETURN(Buffer scratch, Buffer::Allocate(inner.decoded_bytes()));
+    for (uint64_t entry = begin; entry < end; ++entry) {
+      const std::byte* from = elements.data() + InnerOffset(*sharding, entry, strides_bytes);
+      CopyStrided(from, strides_bytes, scratch.data(), inner.strides_bytes(), inner.shape(),
+                  dtype.item_bytes);
+      if (inner.IsFill(scratch.span())) continue;
+      H5ZARR_ASSIGN_OR_RETURN(encoded[entry], inner.Encode(scratch.span()));
+      sizes[entry] = encoded[entry].size_bytes();
+    }
+    return OkStatus();
+  };
+  H5ZARR_RETURN_IF_ERROR(ForRuns(sharding->entries, encode_cost_ns, executor, encode_run));
   H5ZARR_ASSIGN_OR_RETURN(Sharding::Layout layout, sharding->Place(sizes));
   H5ZARR_ASSIGN_OR_RETURN(Buffer shard, Buffer::Allocate(layout.shard_bytes));
   for (uint64_t entry = 0; entry < sharding->entries; ++entry) {
@@ -193,7 +225,7 @@ Result<Buffer> CodecChain::Impl::EncodeShard(ByteSpan elements) const {
   return shard;
 }
 
-Result<Buffer> CodecChain::Impl::Encode(ByteSpan elements) const {
+Result<Buffer> CodecChain::Impl::Encode(ByteSpan elements, Executor* executor) const {
   Buffer current;
   bool copied = false;  // whether `current` holds what `elements` was made into
   if (!array_codecs.empty()) {
@@ -206,7 +238,7 @@ Result<Buffer> CodecChain::Impl::Encode(ByteSpan elements) const {
     current = std::move(result).value();
     copied = true;
   } else if (sharding != nullptr) {
-    H5ZARR_ASSIGN_OR_RETURN(current, EncodeShard(elements));
+    H5ZARR_ASSIGN_OR_RETURN(current, EncodeShard(elements, executor));
     copied = true;
   }
   for (const auto& codec : bytes_codecs) {

@@ -68,6 +68,41 @@ TEST_CASE("words that the library appended are not the user's") {
   CHECK(ShardingFromWords(stored, DType::Int(4), std::vector<uint64_t>{8}).ok());
 }
 
+TEST_CASE("what the library appends comes back, and may be appended again") {
+  const Words user = {H5ZARR_SHARD_VERSION, 2, 4, 3, kBloscZstdBits};
+  for (const std::size_t elem_bytes : {1, 8, 13, 300}) {
+    for (const int first : {0, 7}) {
+      LocalWords local;
+      local.chunk_shape = {8, 6};
+      local.elem_bytes = elem_bytes;
+      local.fill.assign(elem_bytes, std::byte{0});
+      local.fill.back() = static_cast<std::byte>(first);
+      auto words = WithLocalWords(user, local);
+      REQUIRE(words.ok());
+      CHECK(UserWords(*words) == user);
+      words = WithLocalWords(*words, local);
+      REQUIRE(words.ok());
+      const auto back = ParseLocalWords(*words);
+      REQUIRE(back.ok());
+      CHECK(back->chunk_shape == local.chunk_shape);
+      CHECK(back->elem_bytes == local.elem_bytes);
+      CHECK(back->fill == local.fill);
+    }
+  }
+}
+
+TEST_CASE("words without all of what the library appends are refused") {
+  LocalWords local;
+  local.chunk_shape = {8, 6};
+  local.elem_bytes = 4;
+  local.fill.resize(4);
+  const auto words = WithLocalWords(Words{H5ZARR_SHARD_VERSION, 2, 4, 3}, local);
+  REQUIRE(words.ok());
+  for (std::size_t count = 0; count < words->size(); ++count) {
+    CHECK(!ParseLocalWords({words->data(), count}).ok());
+  }
+}
+
 TEST_CASE("words that make no sense are refused") {
   const std::vector<uint64_t> chunk = {8};
   for (const Words& words : {Words{}, Words{1}, Words{2, 1, 4}, Words{1, 2, 4}, Words{1, 1},

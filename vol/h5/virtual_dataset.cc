@@ -74,6 +74,7 @@ Result<Handle> SourceFapl() {
 // HDF5 tells cheaply of chunked datasets that they are such.
 bool IsChunked(Object* object) {
   host::KeepErrors keep;
+  host::QuietErrors quiet;
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
   H5VL_native_dataset_optional_args_t native;
   native.get_chunk_idx_type.idx_type = &index;

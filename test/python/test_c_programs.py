@@ -94,3 +94,9 @@ def test_attributes_that_wait_when_the_program_ends_are_saved(program, store, ho
 
 def test_transfers_go_on_while_the_program_does_something_else(program, store):
     assert_ok(program("async"), store)
+
+
+@pytest.mark.parametrize("name", ["refs.zarr", "refs.h5"])
+def test_references_of_hdf5_1_12(program, tmp_path, name):
+    assert_ok(program("references"), "write", tmp_path / name)
+    assert_ok(program("references"), "read", tmp_path / name)

@@ -257,21 +257,6 @@ def test_object_references(tmp_path, kind):
         assert not f["null"][0]
 
 
-def test_region_references_are_refused_and_the_store_stays_usable(store):
-    with h5py.File(store, "w") as f:
-        f["a"] = np.arange(20).reshape(4, 5)
-        region = f["a"].regionref[1:3, ::2]
-        assert f["a"][region].size == 6
-        with pytest.raises(ValueError, match="region reference"):
-            f.create_dataset("r", data=[region], dtype=h5py.regionref_dtype)
-        f["a"].attrs["r"] = region
-        with pytest.raises(RuntimeError, match="region reference"):
-            f.flush()
-        del f["a"].attrs["r"]
-    with h5py.File(store, "r") as f:
-        assert list(f) == ["a"]
-
-
 def linked_twice(store, second="b"):
     with h5py.File(store, "w") as f:
         f["g/a"] = np.arange(5)

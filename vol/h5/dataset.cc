@@ -57,6 +57,7 @@ Result<void*> CreateInStore(const Place& at, hid_t lcpl, hid_t type, hid_t space
   const NodePtr node =
       made.virtual_plan ? store.MakeVirtual(identity.token, std::move(*made.virtual_plan))
                         : store.MakeDataset(identity.token, std::move(*made.plan));
+  H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type));
   shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
   shadow::NoteCreation(shadow::CreationKind::kDataset, dcpl, &node->node.attributes());
   Status prepared =

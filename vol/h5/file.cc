@@ -410,12 +410,9 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
     switch (args->op_type) {
       case H5VL_FILE_IS_ACCESSIBLE: return IsAccessible(args, dxpl, request);
       case H5VL_FILE_DELETE: return DeleteFile(args, dxpl, request);
-      case H5VL_FILE_IS_EQUAL: {
-        H5VL_file_specific_args_t native_args = *args;
-        native_args.args.is_equal.obj2 = UnderOf(args->args.is_equal.obj2);
-        return NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(),
-                                              &native_args, dxpl, request));
-      }
+      case H5VL_FILE_IS_EQUAL:  // the other one comes unwrapped
+        return NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(), args,
+                                              dxpl, request));
       case H5VL_FILE_FLUSH:
         H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
             object->native.under, host::NativeConnector(), args, dxpl, request)));

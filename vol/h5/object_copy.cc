@@ -8,6 +8,7 @@
 #include "h5/copy_source.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
+#include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
 #include "transfer/dataset_io.h"
 
@@ -69,8 +70,12 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
                : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl());
 }
 
-// What becomes of an object reference in a copy.
-using Translate = std::function<Result<uint64_t>(uint64_t)>;
+// What becomes of references in a copy; without `object` they stay as they are.
+struct Translate {
+  std::function<Result<uint64_t>(uint64_t)> object;  // of an object reference
+  bool expands = false;  // what references lead to is copied; else they lead nowhere
+  explicit operator bool() const { return object != nullptr; }
+};
 
 // Replaces the references in `count` elements of `type`, `stride` bytes apart.
 Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride,
@@ -78,12 +83,16 @@ Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t
   switch (H5Tget_class(type)) {
     case H5T_REFERENCE:
       if (H5Tequal(type, H5T_STD_REF_OBJ_g) <= 0) {
-        return UnsupportedError("copying references that are not object references");
+        if (translate.expands) {
+          return UnsupportedError("copying what references lead to that are not object references");
+        }
+        for (uint64_t i = 0; i < count; ++i) shadow::NullReferences(type, data + i * stride, 1);
+        return OkStatus();
       }
       for (uint64_t i = 0; i < count; ++i) {
         uint64_t reference;
         std::memcpy(&reference, data + i * stride, sizeof reference);
-        H5ZARR_ASSIGN_OR_RETURN(reference, translate(reference));
+        H5ZARR_ASSIGN_OR_RETURN(reference, translate.object(reference));
         std::memcpy(data + i * stride, &reference, sizeof reference);
       }
       return OkStatus();
@@ -197,6 +206,7 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   node->dataset.alloc_time = plan.alloc_time;
   node->dataset.null_space = plan.null_space;
   node->dataset.chunk_unit = plan.chunk_unit;
+  H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type.get()));
   node->document_changed = true;
   return OkStatus();
 }
@@ -317,13 +327,6 @@ Status RewriteAttribute(host::NativeObject object, const std::string& name,
   return NativeStatus(H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(),
                                      value.data(), host::DefaultDxpl(), nullptr));
 }
-
-bool IsSharded(const NodePtr& node) {
-  const auto& codecs = node->node.array().codecs;
-  return std::any_of(codecs.begin(), codecs.end(),
-                     [](const zarr::CodecSpec& codec) { return codec.name == "sharding_indexed"; });
-}
-
 class CopyFinisher {
  public:
   // `list`: the copy's, without expansion of references.
@@ -356,16 +359,18 @@ class CopyFinisher {
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const Reference one = std::move(references_[i]);
       H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(one.from.object()));
-      const Translate translate = [&](uint64_t reference) -> Result<uint64_t> {
-        if (!expands_references()) return uint64_t{0};
-        return CopyOf(one.from.object(), identity.fileno, reference);
-      };
+      const Translate translate{[&](uint64_t reference) -> Result<uint64_t> {
+                                  if (!expands_references()) return uint64_t{0};
+                                  return CopyOf(one.from.object(), identity.fileno, reference);
+                                },
+                                expands_references()};
       if (one.attribute.empty()) {
         H5ZARR_RETURN_IF_ERROR(CopyData(one.from, one.to, one.node, translate));
         continue;
       }
-      H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value,
+      H5ZARR_ASSIGN_OR_RETURN(shadow::NativeAttribute attribute,
                               shadow::ReadNativeAttribute(one.from.object(), one.attribute));
+      shadow::AttributeValue& value = attribute.value;
       H5ZARR_RETURN_IF_ERROR(TranslateReferences(
           value.type(), static_cast<std::byte*>(value.data()),
           H5Sget_simple_extent_npoints(value.space()), H5Tget_size(value.type()), translate));
@@ -441,7 +446,7 @@ class CopyFinisher {
                             GetFromDataset(to.object(), H5VL_DATASET_GET_TYPE));
     // (Within a file HDF5 leaves those of datasets alone, even when it expands others.)
     if (HasReferences(type.get()) && leaves) return Defer(from, to, node, "");
-    return CopyData(from, to, node, nullptr);
+    return CopyData(from, to, node, {});
   }
 
   // The elements, as far as HDF5 has not copied them.
@@ -459,11 +464,6 @@ class CopyFinisher {
       source.node = store->FindNode(identity.token);
       if (source.node == nullptr) return InternalError("what is copied was not loaded");
       if (!source.node->broken.ok()) return source.node->broken;
-      if (store_ == nullptr && IsSharded(source.node)) {
-        return UnsupportedError("'/" + source.node->path +
-                                "' is sharded, and native HDF5 files cannot hold shards yet: "
-                                "convert it with other filters (h5repack -f GZIP=4)");
-      }
       source.store = store.get();
     }
     return CopyElements(source, target, translate);

@@ -251,7 +251,7 @@ Result<AttributeValue> AttributeFromJson(const Json& stored, const Json& descrip
                                          const ReferenceResolver& references) {
   const Json value = zarr::PlainJson(stored);
   return WithoutThrowing([&]() -> Result<AttributeValue> {
-    if (description.is_null()) return Natural(value, references);
+    if (zarr::FindMember(description, "type") == nullptr) return Natural(value, references);
     Result<AttributeValue> described = FromDescription(value, description, references);
     if (described.ok()) return described;
     return Natural(value, references);

@@ -43,11 +43,15 @@ class AttributeValue {
   Buffer data_;
 };
 
-// Object references are stored as paths. Both functions translate between the 8 bytes of an
-// hobj_ref_t in the shadow and the path of its target; "" stands for a null reference.
+// References are stored as what they lead to. The first two functions translate between the 8 bytes
+// of an hobj_ref_t in the shadow and the path of its target ("": a null reference), the others
+// between any other type of reference and its JSON (see reference_map.h). Empty functions: there is
+// no store, and only null references can be told.
 struct ReferenceResolver {
   std::function<std::string(const void* reference)> to_path;
   std::function<bool(const std::string& path, void* reference)> from_path;  // false: no such object
+  std::function<Result<Json>(hid_t type, const void* reference)> to_json;
+  std::function<Status(const Json& json, hid_t type, void* reference)> from_json;
 };
 
 // What an attribute is stored as.

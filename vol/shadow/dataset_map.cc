@@ -166,10 +166,11 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
                 const std::optional<ElementMap>& element, DatasetHeader* header) {
   const Json* recorded = zarr::FindMember(hdf5, "type");
   Json hdf5_type = recorded != nullptr ? *recorded : Json();
-  // hdmf-zarr's convention for arrays of references.
-  if (hdf5_type.is_null() && metadata.dtype.kind == DType::Kind::kString &&
-      StringMember(metadata.attributes, "_DTYPE") == "object_reference") {
-    hdf5_type = "H5T_STD_REF_OBJ";
+  // hdmf-zarr's convention for arrays of references, and ours for regions.
+  if (hdf5_type.is_null() && metadata.dtype.kind == DType::Kind::kString) {
+    const std::string convention = StringMember(metadata.attributes, "_DTYPE").value_or("");
+    if (convention == "object_reference") hdf5_type = "H5T_STD_REF_OBJ";
+    if (convention == "region_reference") hdf5_type = "H5T_STD_REF_DSETREG";
   }
   if (element) {
     header->element = *element;
@@ -321,6 +322,8 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   if (hdf5.size() > 1) metadata.attributes["_hdf5"] = std::move(hdf5);
   if (plan.element.form == Form::kObjectReference) {
     metadata.attributes["_DTYPE"] = "object_reference";  // hdmf-zarr's word for it
+  } else if (plan.element.hdf5_type == "H5T_STD_REF_DSETREG") {
+    metadata.attributes["_DTYPE"] = "region_reference";
   }
   if (config.compound_struct && config.zarr_format == 3 &&
       metadata.dtype.kind == DType::Kind::kStruct) {

@@ -1,4 +1,5 @@
 // One element of any HDF5 type as JSON, and back: see attribute_map.h.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -165,21 +166,26 @@ Status CompoundFromJson(const Json& json, hid_t type, std::byte* element,
 }
 
 Result<Json> ReferenceToJson(hid_t type, const void* element, const ReferenceResolver& references) {
-  if (!IsObjectReference(type)) return UnsupportedError("HDF5 " + DescribeType(type));
-  const hobj_ref_t null_reference = 0;
-  if (std::memcmp(element, &null_reference, sizeof(null_reference)) == 0) return Json("");
+  const auto* bytes = static_cast<const unsigned char*>(element);
+  if (std::all_of(bytes, bytes + H5Tget_size(type), [](unsigned char b) { return b == 0; })) {
+    return Json("");
+  }
+  if (!references.to_path) return UnsupportedError("HDF5 " + DescribeType(type) + " without a file");
+  if (!IsObjectReference(type)) return references.to_json(type, element);
   return TextToJson(references.to_path(element));
 }
 
 Status ReferenceFromJson(const Json& json, hid_t type, void* element,
                          const ReferenceResolver& references) {
+  std::memset(element, 0, H5Tget_size(type));
+  if (json == "") return OkStatus();
+  if (!references.from_path) return BadElement(json, type);
+  if (!IsObjectReference(type)) return references.from_json(json, type, element);
   const Json* within = ReferencePath(json);
   const std::optional<std::string> path = TextFromJson(within != nullptr ? *within : json);
-  if (!IsObjectReference(type) || !path) return BadElement(json, type);
+  if (!path) return BadElement(json, type);
   // A target that is gone: HDF5's readers know null references.
-  if (path->empty() || !references.from_path(*path, element)) {
-    std::memset(element, 0, sizeof(hobj_ref_t));
-  }
+  if (!references.from_path(*path, element)) std::memset(element, 0, sizeof(hobj_ref_t));
   return OkStatus();
 }
 

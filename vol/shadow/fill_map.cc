@@ -42,9 +42,7 @@ class MemoryValue {
 
 // A fill value holds no reference: there is no object it could mean in every store.
 const ReferenceResolver& NoReferences() {
-  static const ReferenceResolver* const resolver =
-      new ReferenceResolver{[](const void*) { return std::string(); },
-                            [](const std::string& path, void*) { return path.empty(); }};
+  static const ReferenceResolver* const resolver = new ReferenceResolver;
   return *resolver;
 }
 

@@ -1,6 +1,7 @@
 #include "shadow/h5_types.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace h5zarr::shadow {
 namespace {
@@ -160,6 +161,89 @@ bool HoldsVlenOrReference(hid_t type) {
       return false;
     }
     default: return false;
+  }
+}
+
+unsigned ReferenceKinds(hid_t type) {
+  switch (TypeClass(type)) {
+    case H5T_REFERENCE:
+      if (IsObjectReference(type)) return kObjectReferences;
+      return H5Tequal(type, H5T_STD_REF_DSETREG) > 0 ? kRegionReferences : kAnyReferences;
+    case H5T_VLEN:
+    case H5T_ARRAY: return ReferenceKinds(Handle(H5Tget_super(type)).get());
+    case H5T_COMPOUND: {
+      unsigned kinds = 0;
+      for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+        kinds |= ReferenceKinds(Handle(H5Tget_member_type(type, static_cast<unsigned>(i))).get());
+      }
+      return kinds;
+    }
+    default: return 0;
+  }
+}
+
+Result<Handle> WithAnyReferences(hid_t type) {
+  if (ReferenceKinds(type) == 0) return Handle(H5Tcopy(type));
+  if (TypeClass(type) == H5T_REFERENCE) return Handle(H5Tcopy(H5T_STD_REF));
+  if (TypeClass(type) == H5T_COMPOUND) {
+    std::vector<std::pair<std::string, Handle>> members;
+    std::size_t size_bytes = 0;
+    for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+      const unsigned index = static_cast<unsigned>(i);
+      const Handle member(H5Tget_member_type(type, index));
+      H5ZARR_ASSIGN_OR_RETURN(Handle changed, WithAnyReferences(member.get()));
+      size_bytes += H5Tget_size(changed.get());
+      members.emplace_back(MemberName(type, index), std::move(changed));
+    }
+    Handle compound(H5Tcreate(H5T_COMPOUND, size_bytes));
+    std::size_t offset_bytes = 0;
+    for (const auto& [name, member] : members) {
+      if (H5Tinsert(compound.get(), name.c_str(), offset_bytes, member.get()) < 0) {
+        return Hdf5Failure("a compound of references");
+      }
+      offset_bytes += H5Tget_size(member.get());
+    }
+    return compound;
+  }
+  const Handle base(H5Tget_super(type));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle changed, WithAnyReferences(base.get()));
+  if (TypeClass(type) == H5T_VLEN) return Handle(H5Tvlen_create(changed.get()));
+  const std::vector<hsize_t> dims = ArrayDims(type);
+  return Handle(H5Tarray_create2(changed.get(), static_cast<unsigned>(dims.size()), dims.data()));
+}
+
+void NullReferences(hid_t type, void* elements, uint64_t elems) {
+  if (ReferenceKinds(type) == 0) return;
+  const std::size_t size_bytes = H5Tget_size(type);
+  auto* at = static_cast<std::byte*>(elements);
+  for (uint64_t i = 0; i < elems; ++i, at += size_bytes) {
+    switch (TypeClass(type)) {
+      case H5T_COMPOUND:
+        for (int m = 0; m < H5Tget_nmembers(type); ++m) {
+          const unsigned index = static_cast<unsigned>(m);
+          const Handle member(H5Tget_member_type(type, index));
+          NullReferences(member.get(), at + H5Tget_member_offset(type, index), 1);
+        }
+        break;
+      case H5T_ARRAY: {
+        const Handle base(H5Tget_super(type));
+        NullReferences(base.get(), at, size_bytes / H5Tget_size(base.get()));
+        break;
+      }
+      case H5T_VLEN: {
+        hvl_t sequence;
+        std::memcpy(&sequence, at, sizeof(sequence));
+        const Handle base(H5Tget_super(type));
+        if (sequence.p != nullptr) NullReferences(base.get(), sequence.p, sequence.len);
+        break;
+      }
+      default:
+        if (ReferenceKinds(type) == kAnyReferences) {
+          H5Rdestroy(reinterpret_cast<H5R_ref_t*>(at));  // lets go of its file
+        }
+        std::memset(at, 0, size_bytes);
+        break;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // h5_types: the few HDF5 datatypes everything here is made of, and questions about a datatype.
 //
 // Types are made from eight predefined ones by changing size and order, because predefined names
-// differ between HDF5 releases (float16 came with 1.14.4). Internal to shadow/.
+// differ between HDF5 releases (float16 came with 1.14.4).
 #ifndef H5ZARR_SHADOW_H5_TYPES_H_
 #define H5ZARR_SHADOW_H5_TYPES_H_
 
@@ -47,6 +47,14 @@ bool IsVlenString(hid_t type);
 bool IsObjectReference(hid_t type);
 // True where a value of `type` holds pointers or references anywhere.
 bool HoldsVlenOrReference(hid_t type);
+// The kinds of references that a value of `type` holds, a bit each.
+inline constexpr unsigned kObjectReferences = 1, kRegionReferences = 2, kAnyReferences = 4;
+unsigned ReferenceKinds(hid_t type);
+// `type` with H5T_STD_REF in place of every other reference. (As H5Tconvert cannot: outside files,
+// HDF5 has no conversion between references.)
+Result<Handle> WithAnyReferences(hid_t type);
+// Makes every reference in `elems` elements of `type` in memory a null one.
+void NullReferences(hid_t type, void* elements, uint64_t elems);
 std::string MemberName(hid_t type, unsigned index);
 // The tag of an opaque type.
 std::string OpaqueTag(hid_t type);

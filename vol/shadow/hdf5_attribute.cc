@@ -182,14 +182,14 @@ bool TracksLinkOrder(hid_t group_creation_list) {
 }
 
 Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
-                            const AttributeValue& value) {
+                            const AttributeValue& value, hid_t file_type) {
   Handle acpl(H5Pcreate(H5P_CLS_ATTRIBUTE_CREATE_ID_g));
   if (!acpl.valid() || H5Pset_char_encoding(acpl.get(), H5T_CSET_UTF8) < 0) {
     return host::AlreadyReported();
   }
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
   host::NativeHandle attribute(
-      H5VLattr_create(object.under, &loc, host::NativeConnector(), name.c_str(), value.type(),
+      H5VLattr_create(object.under, &loc, host::NativeConnector(), name.c_str(), file_type,
                       value.space(), acpl.get(), H5P_LST_ATTRIBUTE_ACCESS_ID_g,
                       host::DefaultDxpl(), nullptr),
       H5I_ATTR);
@@ -202,7 +202,7 @@ Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
   return OkStatus();
 }
 
-Result<AttributeValue> ReadNativeAttribute(host::NativeObject object, const std::string& name) {
+Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std::string& name) {
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
   host::NativeHandle attribute(
       H5VLattr_open(object.under, &loc, host::NativeConnector(), name.c_str(),
@@ -215,7 +215,7 @@ Result<AttributeValue> ReadNativeAttribute(host::NativeObject object, const std:
       0) {
     return host::AlreadyReported();
   }
-  const Handle file_type(args.args.get_type.type_id);
+  Handle file_type(args.args.get_type.type_id);
   args.op_type = H5VL_ATTR_GET_SPACE;
   if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
       0) {
@@ -237,7 +237,8 @@ Result<AttributeValue> ReadNativeAttribute(host::NativeObject object, const std:
       return host::AlreadyReported();
     }
   }
-  return AttributeValue(std::move(type), std::move(space), std::move(data));
+  return NativeAttribute{AttributeValue(std::move(type), std::move(space), std::move(data)),
+                         std::move(file_type)};
 }
 
 Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name) {

@@ -47,9 +47,14 @@ Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list);
 bool TracksLinkOrder(hid_t group_creation_list);
 
 // Creates (an attribute of that name must not exist) and reads an attribute of a native object.
+// `file_type`: what it is made with, a committed datatype or the type of `value`.
 Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
-                            const AttributeValue& value);
-Result<AttributeValue> ReadNativeAttribute(host::NativeObject object, const std::string& name);
+                            const AttributeValue& value, hid_t file_type);
+struct NativeAttribute {
+  AttributeValue value;
+  Handle file_type;  // perhaps a committed datatype
+};
+Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std::string& name);
 Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name);
 
 }  // namespace h5zarr::shadow

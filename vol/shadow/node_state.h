@@ -58,6 +58,7 @@ struct DatasetState {
   bool references_pending = false;  // …whose REFERENCE_LIST is not in the shadow yet
   std::vector<std::vector<std::string>> attached;  // scales by dimension, as they were loaded
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
+  uint64_t committed_type = 0;  // token of the committed datatype it was made with, or 0
   std::unique_ptr<zarr::Array> array;  // once opened
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;

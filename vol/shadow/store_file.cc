@@ -8,6 +8,7 @@
 #include "host/host_api.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/reference_map.h"
 #include "store/local_store.h"
 
 namespace h5zarr::shadow {
@@ -332,16 +333,36 @@ Status StoreFile::CheckNewPath(const char* path) const {
   return OkStatus();
 }
 
+std::string StoreFile::PathOfToken(uint64_t token) const {
+  if (token == 0 || token == HADDR_UNDEF) return "";
+  const NodePtr node = FindNode(token);
+  if (node == nullptr || !node->placed) return "";
+  if (root_is_array_ && node != root_) return "/" + root_array_name_;
+  return "/" + node->path;
+}
+
+Result<uint64_t> StoreFile::CommittedTypeToken(hid_t type) const {
+  if (H5Tcommitted(type) <= 0) return uint64_t{0};
+  H5O_info2_t info;
+  if (H5Oget_info3(type, &info, H5O_INFO_BASIC) < 0) return host::AlreadyReported();
+  return info.fileno == fileno_ ? host::TokenKey(info.token) : 0;
+}
+
+// An identifier of the root group, as a place from which HDF5 follows references.
+Result<Handle> StoreFile::OpenRoot() {
+  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, host::OpenByToken(Location(), root_->token));
+  Handle root(H5VLwrap_register(native.get(), H5I_GROUP));
+  if (!root.valid()) return host::AlreadyReported();
+  native.Release();  // now the identifier's
+  return root;
+}
+
 ReferenceResolver StoreFile::References() {
   ReferenceResolver references;
   references.to_path = [this](const void* reference) -> std::string {
     uint64_t token;
     std::memcpy(&token, reference, sizeof token);
-    if (token == 0 || token == HADDR_UNDEF) return "";
-    const NodePtr node = FindNode(token);
-    if (node == nullptr || !node->placed) return "";
-    if (root_is_array_ && node != root_) return "/" + root_array_name_;
-    return "/" + node->path;
+    return PathOfToken(token);
   };
   references.from_path = [this](const std::string& path, void* reference) -> bool {
     uint64_t token = 0;
@@ -351,6 +372,25 @@ ReferenceResolver StoreFile::References() {
     }
     std::memcpy(reference, &token, sizeof token);
     return token != 0 || path.empty();
+  };
+  // Opened when it is first needed.
+  const auto store = std::make_shared<ReferenceStore>();
+  const auto root = std::make_shared<Handle>();
+  store->fileno = fileno_;
+  store->path_of = [this](uint64_t token) { return PathOfToken(token); };
+  const auto open = [this, store, root]() -> Status {
+    if (root->valid()) return OkStatus();
+    H5ZARR_ASSIGN_OR_RETURN(*root, OpenRoot());
+    store->root = root->get();
+    return OkStatus();
+  };
+  references.to_json = [store, open](hid_t type, const void* reference) -> Result<Json> {
+    H5ZARR_RETURN_IF_ERROR(open());
+    return ReferenceToJson(*store, type, reference);
+  };
+  references.from_json = [store, open](const Json& json, hid_t type, void* reference) -> Status {
+    H5ZARR_RETURN_IF_ERROR(open());
+    return ReferenceFromJson(*store, json, type, reference);
   };
   return references;
 }

@@ -144,6 +144,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // A new dataset that HDF5 made natively: its node, placed nowhere yet.
   NodePtr MakeDataset(uint64_t token, DatasetPlan plan);
   NodePtr MakeVirtual(uint64_t token, VirtualPlan plan);
+  // The token of the committed datatype of this store that `type` is, or 0.
+  Result<uint64_t> CommittedTypeToken(hid_t type) const;
   // The array of a dataset node, opened at first use. `cache_bytes` as the access list says.
   Result<zarr::Array*> OpenArray(const NodePtr& node, uint64_t cache_bytes);
 
@@ -166,7 +168,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<uint64_t> StoredBytes() const;
   // kIo (ENOENT) when the store's folder was removed by somebody: there is nothing to save to.
   Status CheckThere() const;
-  // Paths of object references.
+  // What references lead to. For the length of a callback: it may hold an identifier.
   ReferenceResolver References();
 
  private:
@@ -183,6 +185,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadVirtual(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadBroken(const NodePtr& group, const std::string& name, Status why);
+  Result<Handle> OpenCommittedType(const Json& path, hid_t expected);
   Status LoadAttributes(const NodePtr& node, host::NativeObject native);
   Status LoadRoot();
   NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
@@ -234,6 +237,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   std::string StagingPath();
 
   NodePtr NodeAtPath(const std::string& path) const;
+  std::string PathOfToken(uint64_t token) const;
+  Result<Handle> OpenRoot();
 
   const std::string path_;
   const std::string name_;
@@ -252,6 +257,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool is_netcdf_ = false;           // see IsNetcdf
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
   bool has_mounts_ = false;          // a file is mounted on some group of it
+  bool saving_ = false;              // closing what saving opened is no reason to save
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close
   ConsolidatedAbove consolidated_above_;

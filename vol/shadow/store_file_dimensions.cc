@@ -53,7 +53,7 @@ Status AddAttribute(NativeObject native, const std::string& name, const Json& va
   if (exists) return OkStatus();  // the store has an attribute of that name
   H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted,
                           AttributeFromJson(value, form, references));
-  return WriteNativeAttribute(native, name, converted);
+  return WriteNativeAttribute(native, name, converted, converted.type());
 }
 
 // The value of an attribute as JSON; null where there is none.
@@ -61,8 +61,8 @@ Result<Json> ReadAttribute(NativeObject native, const std::string& name,
                            const ReferenceResolver& references) {
   H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(native, name));
   if (!exists) return Json();
-  H5ZARR_ASSIGN_OR_RETURN(const AttributeValue value, ReadNativeAttribute(native, name));
-  H5ZARR_ASSIGN_OR_RETURN(AttributeJson json, AttributeToJson(value, references));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeAttribute attribute, ReadNativeAttribute(native, name));
+  H5ZARR_ASSIGN_OR_RETURN(AttributeJson json, AttributeToJson(attribute.value, references));
   return std::move(json.value);
 }
 

@@ -258,6 +258,16 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   if (!planned.ok()) return LoadBroken(group, name, planned.status());
   DatasetHeader header = std::move(*planned);
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header.shadow_dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(Handle committed,
+                          OpenCommittedType(Hdf5Member(node.attributes(), "type_ref"),
+                                            header.type.get()));
+  // An attribute of the type may have led back here.
+  if (group->group.links.count(name)) return OkStatus();
+  uint64_t committed_type = 0;
+  if (committed.valid()) {
+    H5ZARR_ASSIGN_OR_RETURN(committed_type, CommittedTypeToken(committed.get()));
+    header.type = std::move(committed);
+  }
   H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
@@ -275,6 +285,7 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.alloc_time = header.alloc_time;
   child->dataset.null_space = header.null_space;
   child->dataset.chunk_unit = header.chunk_unit;
+  child->dataset.committed_type = committed_type;
   H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
   return LoadDimensions(group, child, native.object());
 }
@@ -300,6 +311,24 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
       AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
   child->dataset.virtual_layout = std::move(header->layout);
   return LoadAttributes(child, native.object());
+}
+
+// The committed datatype at `path`, where there is one and it is what `expected` is; else an invalid
+// handle: what has a type of its own does without.
+Result<Handle> StoreFile::OpenCommittedType(const Json& path, hid_t expected) {
+  if (!path.is_string()) return Handle();
+  const Result<Resolution> found = Resolve(root_, path.get_ref<const std::string&>().c_str());
+  if (!found.ok() || found->node == nullptr ||
+      found->node->kind != NodeState::Kind::kDatatype || !found->node->broken.ok()) {
+    return Handle();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), found->node->token));
+  if (native.type() != H5I_DATATYPE) return Handle();
+  Handle type(H5VLwrap_register(native.get(), H5I_DATATYPE));
+  if (!type.valid()) return host::AlreadyReported();
+  native.Release();  // now the identifier's
+  if (H5Tequal(type.get(), expected) <= 0) return Handle();
+  return type;
 }
 
 Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, zarr::Node node) {
@@ -356,7 +385,12 @@ Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
     H5ZARR_ASSIGN_OR_RETURN(
         const AttributeValue converted,
         AttributeFromJson(attribute.value, attribute.description, references));
-    H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted)
+    const Json* type_ref = zarr::FindMember(attribute.description, "type_ref");
+    H5ZARR_ASSIGN_OR_RETURN(
+        const Handle committed,
+        OpenCommittedType(type_ref != nullptr ? *type_ref : Json(), converted.type()));
+    const hid_t file_type = committed.valid() ? committed.get() : converted.type();
+    H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted, file_type)
                                .WithContext("attribute '" + name + "' of '/" + node->path + "'"));
   }
   return OkStatus();

@@ -17,6 +17,17 @@ namespace {
 using host::NativeHandle;
 using host::NativeObject;
 
+// A flag that is set until the scope ends.
+class FlagScope {
+ public:
+  explicit FlagScope(bool* flag) : flag_(flag) { *flag_ = true; }
+  FlagScope(const FlagScope&) = delete;
+  ~FlagScope() { *flag_ = false; }
+
+ private:
+  bool* const flag_;
+};
+
 // An external link's file and object path, as `_LINKS` says them.
 Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group,
                                                            const std::string& name,
@@ -172,6 +183,11 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     SetHdf5Member(&node->node.attributes(), "kind", "datatype");
     SetHdf5Member(&node->node.attributes(), "type", std::move(type));
   }
+  if (node->dataset.committed_type != 0) {
+    const std::string type_path = PathOfToken(node->dataset.committed_type);
+    SetHdf5Member(&node->node.attributes(), "type_ref",
+                  type_path.empty() ? Json(nullptr) : Json(type_path));
+  }
   if (root_->stored) H5ZARR_RETURN_IF_ERROR(CheckThere());
   H5ZARR_RETURN_IF_ERROR(BeforeChange());
   node->node.path = node->path;
@@ -231,12 +247,15 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
       SetAttribute(&node->node.attributes(), name, nullptr);
       continue;
     }
-    H5ZARR_ASSIGN_OR_RETURN(const AttributeValue value,
+    H5ZARR_ASSIGN_OR_RETURN(const NativeAttribute attribute,
                             ReadNativeAttribute(native.object(), name));
-    Result<AttributeJson> encoded = AttributeToJson(value, references);
+    Result<AttributeJson> encoded = AttributeToJson(attribute.value, references);
     if (!encoded.ok()) {
       return encoded.status().WithContext("attribute '" + name + "' of '/" + node->path + "'");
     }
+    H5ZARR_ASSIGN_OR_RETURN(const uint64_t committed, CommittedTypeToken(attribute.file_type.get()));
+    const std::string type_path = PathOfToken(committed);
+    if (!type_path.empty()) encoded->description["type_ref"] = type_path;
     if (name == "_FillValue" && node->node.is_array()) {
       WriteFillValueAttribute(node->node.array(), &*encoded);
     }
@@ -362,8 +381,9 @@ std::vector<NodePtr> StoreFile::ChangedNodes() const {
 }
 
 Status StoreFile::Save(Purpose purpose) {
+  if (saving_ || !writable_ || forked()) return OkStatus();
   WaitForJobs();
-  if (!writable_ || forked()) return OkStatus();
+  const FlagScope saving(&saving_);
   pending_nodes_ = 0;
   if (const Status there = CheckThere(); !there.ok()) {
     return purpose == Purpose::kFlush ? there : OkStatus();

@@ -344,22 +344,6 @@ Form DefaultForm(const DType& dtype) {
   return HasUtf32(dtype) ? Form::kUtf32 : Form::kPlain;
 }
 
-bool HoldsOtherReference(hid_t type) {
-  switch (TypeClass(type)) {
-    case H5T_REFERENCE: return !IsObjectReference(type);
-    case H5T_VLEN:
-    case H5T_ARRAY: return HoldsOtherReference(Handle(H5Tget_super(type)).get());
-    case H5T_COMPOUND: {
-      for (int i = 0; i < H5Tget_nmembers(type); ++i) {
-        Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)));
-        if (HoldsOtherReference(member.get())) return true;
-      }
-      return false;
-    }
-    default: return false;
-  }
-}
-
 // The map without its hdf5_type.
 Result<ElementMap> MapStorage(hid_t type, int zarr_format) {
   ElementMap map;
@@ -368,10 +352,6 @@ Result<ElementMap> MapStorage(hid_t type, int zarr_format) {
     map.dtype = std::move(fixed.dtype);
     map.elem_dims = std::move(fixed.elem_dims);
     return map;
-  }
-  if (HoldsOtherReference(type)) {
-    return UnsupportedError("HDF5 " + DescribeType(type) +
-                            ": only object references (H5T_STD_REF_OBJ) have a form in Zarr");
   }
   map.dtype = DType::String();
   map.form = Form::kJsonElement;

@@ -30,7 +30,8 @@ struct ElementMap {
     kVlenString,    // VlenRef ↔ char*
     kVlenSequence,  // VlenRef of packed items ↔ hvl_t of `item` elements
     kObjectReference,  // VlenRef of a path ↔ object reference (dataset of references)
-    kJsonElement,  // VlenRef of one JSON text ↔ an element that holds vlen or reference members
+    kJsonElement,  // VlenRef of one JSON text ↔ a reference of another kind, or an element that
+                   // holds vlen or reference members
   };
   Form form = Form::kPlain;
   DType dtype;                      // of the Zarr array

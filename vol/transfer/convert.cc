@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "shadow/h5_types.h"
 #include "host/error_stack.h"
 #include "transfer/elements.h"
 #include "transfer/utf32.h"
@@ -229,17 +230,25 @@ Status Conversion::InitReference(Direction direction) {
   H5ZARR_RETURN_IF_ERROR(CheckDirection(direction));
   kind_ = Kind::kReference;
   if (H5Tget_class(mem_type_) != H5T_REFERENCE) return NoConversion();
-  H5ZARR_ASSIGN_OR_RETURN(const bool object_reference, TypesEqual(mem_type_, H5T_STD_REF_OBJ));
-  if (object_reference) return OkStatus();
-  return UnsupportedError(
-      "object references in a Zarr dataset are read and written as H5T_STD_REF_OBJ (hobj_ref_t), "
-      "not as H5T_STD_REF or region references");
+  const unsigned kind = shadow::ReferenceKinds(mem_type_);
+  if (kind == shadow::kObjectReferences) return OkStatus();
+  // As HDF5 does, which tools like h5dump count on.
+  kind_ = Kind::kAnyReference;
+  const bool read = direction == Direction::kRead;
+  return kind == shadow::kAnyReferences && read ? OkStatus() : NoConversion();
 }
 
 Status Conversion::InitJson(Direction direction) {
   H5ZARR_RETURN_IF_ERROR(CheckDirection(direction));
   kind_ = Kind::kJson;
   H5ZARR_ASSIGN_OR_RETURN(Handle reported, shadow::ReportedType(*element_));
+  const unsigned mem_kinds = shadow::ReferenceKinds(mem_type_);
+  if ((mem_kinds & ~shadow::ReferenceKinds(reported.get())) != 0) {
+    if (direction == Direction::kWrite || mem_kinds != shadow::kAnyReferences) {
+      return NoConversion();
+    }
+    H5ZARR_ASSIGN_OR_RETURN(reported, shadow::WithAnyReferences(reported.get()));
+  }
   H5ZARR_RETURN_IF_ERROR(InitTypes(std::move(reported), direction));
   if (direction == Direction::kRead) {
     if (allocator_.is_default()) return OkStatus();
@@ -278,6 +287,7 @@ Status Conversion::ToMemory(std::byte* work, uint64_t elems, std::byte* backgrou
     case Kind::kVlenString: return StringsToMemory(work, elems, allocator_);
     case Kind::kVlenSequence: return SequencesToMemory(work, elems, items_, allocator_, dxpl_);
     case Kind::kReference: return ReferencesToMemory(work, elems, *references_);
+    case Kind::kAnyReference: return AnyReferencesToMemory(work, elems, *references_);
     case Kind::kJson: break;
   }
   H5ZARR_RETURN_IF_ERROR(JsonToMemory(work, elems, stored_type_.get(), type_bytes_, *references_));
@@ -307,6 +317,7 @@ Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* backgrou
     case Kind::kVlenString: return StringsToStored(work, elems);
     case Kind::kVlenSequence: return SequencesToStored(work, elems, items_, dxpl_, arena);
     case Kind::kReference: return ReferencesToStored(work, elems, *references_, arena);
+    case Kind::kAnyReference: return NoConversion();
     case Kind::kJson: break;
   }
   if (types_equal_) {

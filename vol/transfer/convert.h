@@ -57,6 +57,7 @@ class Conversion {
     kVlenString,
     kVlenSequence,
     kReference,
+    kAnyReference,  // read as H5R_ref_t
     kJson,
   };
 

@@ -12,7 +12,6 @@
 namespace h5zarr::transfer {
 namespace {
 
-constexpr uint64_t kReferenceBytes = sizeof(hobj_ref_t);
 
 Status NoMemoryFor(uint64_t size_bytes) {
   return NoSpaceError("no memory for " + std::to_string(size_bytes) +
@@ -190,6 +189,19 @@ Status ReferencesToMemory(std::byte* work, uint64_t elems,
       }
       if (!references.from_path(path, &reference)) reference = 0;
     }
+    StoreAt(work, i, reference);
+  }
+  return OkStatus();
+}
+
+Status AnyReferencesToMemory(std::byte* work, uint64_t elems,
+                             const shadow::ReferenceResolver& references) {
+  static_assert(sizeof(H5R_ref_t) >= sizeof(VlenRef));
+  for (uint64_t i = elems; i-- > 0;) {  // backwards: the memory form is larger
+    const auto ref = LoadAt<VlenRef>(work, i);
+    H5R_ref_t reference;
+    const zarr::Json path(std::string(reinterpret_cast<const char*>(ref.data), ref.size_bytes));
+    H5ZARR_RETURN_IF_ERROR(references.from_json(path, H5T_STD_REF, &reference));
     StoreAt(work, i, reference);
   }
   return OkStatus();

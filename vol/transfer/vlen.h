@@ -1,5 +1,5 @@
 // vlen: elements of variable length between an array's VlenRefs and the memory forms of HDF5:
-// char*, hvl_t, object references, and elements stored as JSON.
+// char*, hvl_t, references, and elements stored as JSON.
 //
 // All functions convert `elems` packed elements in place: `work` has room for the larger of both
 // forms and need not be aligned for either. They call HDF5, so they run on the calling thread only.
@@ -67,6 +67,9 @@ Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& 
 // Paths ↔ hobj_ref_t. A path that leads nowhere is a null reference in memory.
 Status ReferencesToMemory(std::byte* work, uint64_t elems,
                           const shadow::ReferenceResolver& references);
+// …and H5R_ref_t, to read only.
+Status AnyReferencesToMemory(std::byte* work, uint64_t elems,
+                             const shadow::ReferenceResolver& references);
 Status ReferencesToStored(std::byte* work, uint64_t elems,
                           const shadow::ReferenceResolver& references, VlenArena& arena);
 

@@ -257,12 +257,16 @@ TEST_CASE("a reference to what is gone is null") {
   CHECK(reference == 0);
 }
 
-TEST_CASE("region references are refused") {
-  const std::vector<unsigned char> bytes(H5Tget_size(H5T_STD_REF_DSETREG), 1);
-  const AttributeValue value = Value(H5T_STD_REF_DSETREG, Space({}), bytes.data());
-  const auto json = AttributeToJson(value, FakeReferences());
-  REQUIRE(!json.ok());
-  CHECK(json.status().code() == StatusCode::kUnsupported);
+TEST_CASE("references other than null ones are refused where there is no store") {
+  for (const hid_t type : {hid_t{H5T_STD_REF_DSETREG}, hid_t{H5T_STD_REF_OBJ}}) {
+    std::vector<unsigned char> bytes(H5Tget_size(type), 1);
+    const auto json = ElementToJson(type, bytes.data(), ReferenceResolver());
+    REQUIRE(!json.ok());
+    CHECK(json.status().code() == StatusCode::kUnsupported);
+    CHECK(!ElementFromJson("/a", type, bytes.data(), ReferenceResolver()).ok());
+    REQUIRE(ElementFromJson("", type, bytes.data(), ReferenceResolver()).ok());
+    CHECK(ElementToJson(type, bytes.data(), ReferenceResolver()).value() == "");
+  }
 }
 
 TEST_CASE("foreign JSON has a natural form") {

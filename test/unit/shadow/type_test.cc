@@ -334,11 +334,13 @@ TEST_CASE("elements that hold variable parts are JSON texts") {
   }
 }
 
-TEST_CASE("region references are refused by name") {
-  const Result<ElementMap> map = MapToZarr(H5T_STD_REF_DSETREG, 3);
-  REQUIRE(!map.ok());
-  CHECK(map.status().code() == StatusCode::kUnsupported);
-  CHECK(map.status().message().find("region reference") != std::string::npos);
+TEST_CASE("region references and those of HDF5 1.12 are JSON texts") {
+  for (const hid_t type : {hid_t{H5T_STD_REF_DSETREG}, hid_t{H5T_STD_REF}}) {
+    const ElementMap map = Mapped(type);
+    CHECK(map.form == Form::kJsonElement);
+    CHECK(map.dtype == DType::String());
+    CHECK(JsonOf(Reopened(map).get()) == JsonOf(type));
+  }
 }
 
 TEST_CASE("foreign types have a form in HDF5") {

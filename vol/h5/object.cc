@@ -77,6 +77,9 @@ herr_t object_optional(void* opaque, const H5VL_loc_params_t* loc, H5VL_optional
     const herr_t result =
         H5VLobject_optional(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
+    if (args->op_type == H5VL_NATIVE_OBJECT_SET_COMMENT && at.store() != nullptr) {
+      at.store()->NoteComment(at.node);
+    }
     return result;
   });
 }

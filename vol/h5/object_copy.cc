@@ -307,6 +307,7 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
     node->group.ordered = true;
     node->group.links_changed = true;
   }
+  store.NoteComment(node);
   const bool ordered = !shadow::Hdf5Member(*attributes, "attr_order").is_null();
   // Attributes came with the header: all are new to the store, in the order they have there.
   H5ZARR_ASSIGN_OR_RETURN(

@@ -181,10 +181,56 @@ bool TracksLinkOrder(hid_t group_creation_list) {
          (order & H5P_CRT_ORDER_TRACKED) != 0;
 }
 
+H5T_cset_t NameCset(const std::string& name, const Json& description) {
+  const Json* said = zarr::FindMember(description, "cset");
+  if (said != nullptr && *said == "ascii") return H5T_CSET_ASCII;
+  if (said != nullptr && *said == "utf8") return H5T_CSET_UTF8;
+  const bool ascii = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8;
+}
+
+void DescribeNameCset(const std::string& name, H5T_cset_t cset, Json* description) {
+  if (NameCset(name, Json()) == cset) return;
+  (*description)["cset"] = cset == H5T_CSET_UTF8 ? "utf8" : "ascii";
+}
+
+Result<std::string> ReadNativeComment(host::NativeObject object) {
+  std::size_t length = 0;
+  H5VL_native_object_optional_args_t native;
+  native.get_comment = {0, nullptr, &length};
+  H5VL_optional_args_t args{H5VL_NATIVE_OBJECT_GET_COMMENT, &native};
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  if (H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                          nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  std::string comment(length + 1, '\0');
+  native.get_comment = {comment.size(), comment.data(), &length};
+  if (length > 0 && H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args,
+                                        host::DefaultDxpl(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  comment.resize(length);
+  return comment;
+}
+
+Status WriteNativeComment(host::NativeObject object, const std::string& comment) {
+  H5VL_native_object_optional_args_t native;
+  native.set_comment.comment = comment.c_str();
+  H5VL_optional_args_t args{H5VL_NATIVE_OBJECT_SET_COMMENT, &native};
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  if (H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                          nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
 Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
-                            const AttributeValue& value, hid_t file_type) {
+                            const AttributeValue& value, hid_t file_type, H5T_cset_t name_cset) {
   Handle acpl(H5Pcreate(H5P_CLS_ATTRIBUTE_CREATE_ID_g));
-  if (!acpl.valid() || H5Pset_char_encoding(acpl.get(), H5T_CSET_UTF8) < 0) {
+  if (!acpl.valid() || H5Pset_char_encoding(acpl.get(), name_cset) < 0) {
     return host::AlreadyReported();
   }
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
@@ -216,6 +262,14 @@ Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std
     return host::AlreadyReported();
   }
   Handle file_type(args.args.get_type.type_id);
+  args.op_type = H5VL_ATTR_GET_ACPL;
+  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
+      0) {
+    return host::AlreadyReported();
+  }
+  const Handle acpl(args.args.get_acpl.acpl_id);
+  H5T_cset_t name_cset = H5T_CSET_ASCII;
+  if (H5Pget_char_encoding(acpl.get(), &name_cset) < 0) return host::AlreadyReported();
   args.op_type = H5VL_ATTR_GET_SPACE;
   if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
       0) {
@@ -238,7 +292,7 @@ Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std
     }
   }
   return NativeAttribute{AttributeValue(std::move(type), std::move(space), std::move(data)),
-                         std::move(file_type)};
+                         std::move(file_type), name_cset};
 }
 
 Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name) {

@@ -49,12 +49,20 @@ bool TracksLinkOrder(hid_t group_creation_list);
 // Creates (an attribute of that name must not exist) and reads an attribute of a native object.
 // `file_type`: what it is made with, a committed datatype or the type of `value`.
 Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
-                            const AttributeValue& value, hid_t file_type);
+                            const AttributeValue& value, hid_t file_type, H5T_cset_t name_cset);
+// The character set of an attribute's name: that of its letters, unless the description ("cset") says
+// otherwise. DescribeNameCset makes it do so where need be.
+H5T_cset_t NameCset(const std::string& name, const Json& description);
+void DescribeNameCset(const std::string& name, H5T_cset_t cset, Json* description);
 struct NativeAttribute {
   AttributeValue value;
   Handle file_type;  // perhaps a committed datatype
+  H5T_cset_t name_cset = H5T_CSET_ASCII;
 };
 Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std::string& name);
+// The comment of a native object, "" where it has none.
+Result<std::string> ReadNativeComment(host::NativeObject object);
+Status WriteNativeComment(host::NativeObject object, const std::string& comment);
 Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name);
 
 }  // namespace h5zarr::shadow

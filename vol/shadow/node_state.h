@@ -76,6 +76,7 @@ struct NodeState {
   bool stored = false;     // its document exists in the store
   bool bare_dimension = false;  // a scale without a document: its group's says what it is
   bool document_changed = false;
+  bool comment_changed = false;
   std::vector<std::string> changed_attributes;  // to be written from the shadow, in this order
   int open_objects = 0;                      // wrappers of it
   Status broken;           // why it cannot be opened (unknown codec, type…)

@@ -129,6 +129,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void NoteNewAttribute(const NodePtr& node, const std::string& name);  // created
   void NoteRenamedAttribute(const NodePtr& node, const std::string& from, const std::string& to);
   void NoteLinks(const NodePtr& group);
+  void NoteComment(const NodePtr& node);  // set, or removed
   // Brings those attributes of `node` into the shadow that are made only when asked for.
   Status CompleteAttributes(const NodePtr& node);
   // Some file was unmounted: sees which groups are themselves again.

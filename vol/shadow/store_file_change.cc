@@ -365,6 +365,12 @@ void StoreFile::NoteRenamedAttribute(const NodePtr& node, const std::string& fro
   }
 }
 
+void StoreFile::NoteComment(const NodePtr& node) {
+  if (node == nullptr) return;
+  node->comment_changed = true;
+  node->document_changed = true;
+}
+
 void StoreFile::NoteLinks(const NodePtr& group) {
   if (group != nullptr) group->group.links_changed = true;
 }

@@ -53,7 +53,7 @@ Status AddAttribute(NativeObject native, const std::string& name, const Json& va
   if (exists) return OkStatus();  // the store has an attribute of that name
   H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted,
                           AttributeFromJson(value, form, references));
-  return WriteNativeAttribute(native, name, converted, converted.type());
+  return WriteNativeAttribute(native, name, converted, converted.type(), H5T_CSET_ASCII);
 }
 
 // The value of an attribute as JSON; null where there is none.

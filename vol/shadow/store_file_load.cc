@@ -5,6 +5,7 @@
 
 #include "shadow/conventions.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/json_text.h"
 #include "shadow/store_file.h"
 
 namespace h5zarr::shadow {
@@ -375,6 +376,10 @@ Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Stat
 }
 
 Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
+  const Json comment = Hdf5Member(node->node.attributes(), "comment");
+  if (const std::optional<std::string> text = TextFromJson(comment)) {
+    H5ZARR_RETURN_IF_ERROR(WriteNativeComment(native, *text));
+  }
   const ReferenceResolver references = References();
   const Json attributes = AttributesForProgram(node->node);
   for (const auto& [name, stored] : attributes.items()) {
@@ -390,7 +395,8 @@ Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
         const Handle committed,
         OpenCommittedType(type_ref != nullptr ? *type_ref : Json(), converted.type()));
     const hid_t file_type = committed.valid() ? committed.get() : converted.type();
-    H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted, file_type)
+    const H5T_cset_t cset = NameCset(name, attribute.description);
+    H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted, file_type, cset)
                                .WithContext("attribute '" + name + "' of '/" + node->path + "'"));
   }
   return OkStatus();

@@ -8,6 +8,7 @@
 #include "shadow/conventions.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/json_text.h"
 #include "shadow/store_file.h"
 #include "store/temp_name.h"
 
@@ -183,6 +184,13 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     SetHdf5Member(&node->node.attributes(), "kind", "datatype");
     SetHdf5Member(&node->node.attributes(), "type", std::move(type));
   }
+  if (node->comment_changed) {
+    H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
+    H5ZARR_ASSIGN_OR_RETURN(const std::string comment, ReadNativeComment(native.object()));
+    SetHdf5Member(&node->node.attributes(), "comment",
+                  comment.empty() ? Json(nullptr) : TextToJson(comment));
+    node->comment_changed = false;
+  }
   if (node->dataset.committed_type != 0) {
     const std::string type_path = PathOfToken(node->dataset.committed_type);
     SetHdf5Member(&node->node.attributes(), "type_ref",
@@ -256,6 +264,7 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t committed, CommittedTypeToken(attribute.file_type.get()));
     const std::string type_path = PathOfToken(committed);
     if (!type_path.empty()) encoded->description["type_ref"] = type_path;
+    DescribeNameCset(name, attribute.name_cset, &encoded->description);
     if (name == "_FillValue" && node->node.is_array()) {
       WriteFillValueAttribute(node->node.array(), &*encoded);
     }

@@ -261,19 +261,19 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     if (!encoded.ok()) {
       return encoded.status().WithContext("attribute '" + name + "' of '/" + node->path + "'");
     }
+    // netCDF knows no scalar attribute: a list of one is one.
+    const Json* single = encoded->value.is_array() && encoded->value.size() == 1 ? &encoded->value[0]
+                                                                                 : nullptr;
+    if (is_netcdf && single != nullptr && single->is_primitive()) {
+      H5ZARR_ASSIGN_OR_RETURN(encoded->description, Describe(attribute.value));
+      encoded->value = Json(*single);
+    }
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t committed, CommittedTypeToken(attribute.file_type.get()));
     const std::string type_path = PathOfToken(committed);
     if (!type_path.empty()) encoded->description["type_ref"] = type_path;
     DescribeNameCset(name, attribute.name_cset, &encoded->description);
     if (name == "_FillValue" && node->node.is_array()) {
       WriteFillValueAttribute(node->node.array(), &*encoded);
-    }
-    // netCDF knows no scalar attribute: a list of one is one.
-    const Json* single = encoded->value.is_array() && encoded->value.size() == 1 ? &encoded->value[0]
-                                                                                 : nullptr;
-    if (is_netcdf && single != nullptr && single->is_primitive()) {
-      H5ZARR_ASSIGN_OR_RETURN(encoded->description, Describe(value));
-      encoded->value = Json(*single);
     }
     SetAttribute(&node->node.attributes(), name, &*encoded);
   }

@@ -424,9 +424,9 @@ class CopyFinisher {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                             AttributeNames(to.object(), H5_INDEX_NAME));
     for (const std::string& name : names) {
-      H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value,
+      H5ZARR_ASSIGN_OR_RETURN(const shadow::NativeAttribute attribute,
                               shadow::ReadNativeAttribute(to.object(), name));
-      if (HasReferences(value.type())) H5ZARR_RETURN_IF_ERROR(Defer(from, to, node, name));
+      if (HasReferences(attribute.value.type())) H5ZARR_RETURN_IF_ERROR(Defer(from, to, node, name));
     }
     return OkStatus();
   }

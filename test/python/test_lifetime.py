@@ -126,7 +126,7 @@ def test_questions_of_one_file_are_answered_for_the_store_or_refused(made):
         size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(made) for name in names)
         assert f.id.get_filesize() == size
         assert h5py.h5f.get_freespace(f.id) == 0 if hasattr(h5py.h5f, "get_freespace") else f.id.get_freespace() == 0
-        for refused in (f.id.get_vfd_handle, f.id.get_file_image, f.id.start_swmr_write):
+        for refused in (f.id.get_vfd_handle, f.id.get_file_image):
             with pytest.raises((RuntimeError, NotImplementedError), match="a Zarr store"):
                 refused()
         f["a"].refresh(), f["a"].flush(), f.id.get_mdc_config(), f.id.get_mdc_hit_rate(), f.id.get_mdc_size()

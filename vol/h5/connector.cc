@@ -146,6 +146,11 @@ Status SaveBeforeClose(const Object* object) {
   if (store == nullptr || !object->counted) return OkStatus();
   const bool last = store->open_objects() == 1;
   if (!last && object->native.type != H5I_FILE) {
+    if (object->native.type == H5I_DATASET && object->node != nullptr) {
+      // (A copy that fails is tried again when the dataset is next open for writing.)
+      const host::KeepErrors keep;
+      (void)host::CatchAll([&] { return store->CopyExternal(object->node, object->native); }).ok();
+    }
     // A failure loses nothing: it comes again with the flush or close that is to report it.
     if (store->HasManyPending() && !host::HostIsTerminating()) {
       const host::KeepErrors keep;

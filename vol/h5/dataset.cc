@@ -158,7 +158,7 @@ bool IsStoredVirtual(const Object* object) {
 herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("dataset_get", [&]() -> Status {
     Object* object = AsObject(opaque);
-    if (HasArray(object)) {
+    if (HasArray(object) && !IsExternal(object)) {
       if (args->op_type == H5VL_DATASET_GET_STORAGE_SIZE) {
         H5ZARR_ASSIGN_OR_RETURN(*args->args.get_storage_size.storage_size, StorageBytes(object));
         return OkStatus();
@@ -224,6 +224,7 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
   const Status resized = object->node->dataset.array->Resize(new_shape);
   // Only now: resizing may have stored the document, still with the old shape.
   object->node->document_changed = true;
+  object->store->NoteExternalChange(object->node);
   if (resized.ok()) return resized;
   host::KeepErrors keep;
   H5VL_dataset_specific_args_t back = *args;
@@ -247,10 +248,8 @@ herr_t dataset_specific(void* opaque, H5VL_dataset_specific_args_t* args, hid_t 
         if (object->virtual_data != nullptr) {
           H5ZARR_RETURN_IF_ERROR(object->virtual_data->CloseSources());
         }
-        if (HasArray(object) && object->node->dataset.array != nullptr &&
-            !object->node->dataset.array->dirty()) {
-          object->node->dataset.array->DropCache();
-          object->node->dataset.chunk_list.reset();
+        if (object->store != nullptr) {
+          H5ZARR_RETURN_IF_ERROR(object->store->Refresh(object->node));
         }
         break;
     }

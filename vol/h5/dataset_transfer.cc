@@ -133,12 +133,18 @@ bool HasArray(const Object* object) {
   return object->store != nullptr && object->node != nullptr && object->node->node.is_array();
 }
 
+bool IsExternal(const Object* object) {
+  return HasArray(object) && object->node->dataset.external;
+}
+
 Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request) {
   std::vector<DatasetPart> arrays;
   for (const DatasetPart& part : parts) {
     if (write) H5ZARR_RETURN_IF_ERROR(RequireWritable(part.object));
     if (HasArray(part.object)) {
-      arrays.push_back(part);
+      const bool external = IsExternal(part.object);
+      if (external) H5ZARR_RETURN_IF_ERROR(TransferNative(part, write, dxpl, request));
+      if (!external || write) arrays.push_back(part);
       continue;
     }
     H5ZARR_ASSIGN_OR_RETURN(VirtualDataset* const mapped, VirtualDataset::Of(part.object, &part));

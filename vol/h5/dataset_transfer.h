@@ -39,6 +39,9 @@ Result<hsize_t> VlenBytes(Object* dataset, hid_t type, hid_t space);
 
 // A dataset in a store whose elements are an array's.
 bool HasArray(const Object* object);
+// …of which one with external storage has it in files that HDF5 reads and writes itself; its array gets
+// what is written, too.
+bool IsExternal(const Object* object);
 
 // Opens the dataset at `path` from the root of the file that `beside` says (its native object and store).
 // The caller closes it with CloseDataset. Null where there is none; an error where there is something that

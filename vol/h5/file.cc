@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "h5/connector.h"
+#include "h5/file_access.h"
 #include "h5/file_name.h"
 #include "host/host_api.h"
 #include "shadow/creation_map.h"
@@ -22,40 +23,16 @@ namespace {
 
 using shadow::StoreFile;
 
-// The access list for native calls: the program's, with the native connector in it.
-Result<Handle> NativeFapl(hid_t fapl) {
-  Handle copy(H5Pcopy(fapl));
-  if (!copy.valid() || H5Pset_vol(copy.get(), host::NativeConnector(), nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  return copy;
-}
-
-bool HasDefaultDriver(hid_t fapl) {
-  return H5Pget_driver(fapl) == H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
-}
-
-// The access list of a shadow: in memory, nothing ever written out, the newest format (smallest, and
-// attributes of any size).
-Result<Handle> ShadowFapl(hid_t fapl) {
-  H5ZARR_ASSIGN_OR_RETURN(Handle shadow, NativeFapl(fapl));
-  const auto newest = static_cast<H5F_libver_t>(host::HostVersion().major >= 2 ? 5 : 4);
-  if (H5Pset_fapl_core(shadow.get(), 1 << 16, false) < 0 ||
-      H5Pset_libver_bounds(shadow.get(), H5F_LIBVER_V114, newest) < 0) {
-    return host::AlreadyReported();
-  }
-  return shadow;
-}
-
 // Creates the shadow of `store` and its file object. Must happen inside a file callback, where HDF5 has
 // set up the wrapping.
-Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, hid_t fcpl, hid_t fapl,
-                         hid_t dxpl, void** request) {
+Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags, hid_t fcpl,
+                         hid_t fapl, hid_t dxpl, void** request) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fcpl, store->ShadowFcpl(fcpl));
+  H5ZARR_ASSIGN_OR_RETURN(store->access(), AccessOf(*store, fapl, flags));
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fapl, ShadowFapl(fapl));
   // The name is never a file: it only gives relative external links their folder, and identity. A
   // forked child still holds its parent's shadow.
   const std::string name = store->path() + "#shadow" + std::to_string(getpid());
-  H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fcpl, store->ShadowFcpl(fcpl));
   host::NativeHandle native(H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, shadow_fcpl.get(),
                                             shadow_fapl.get(), dxpl, request),
                             H5I_FILE);
@@ -87,13 +64,18 @@ Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t f
   return Wrap(under, H5I_FILE, nullptr);
 }
 
-// Clears the way for a new store: nothing, a store, or an empty folder may be in it, nothing else.
+// Clears the way for a new store: nothing, a store, an empty folder or an empty file (a temporary name
+// that was reserved) may be in it, nothing else.
 Status MakeRoom(const FileName& name, unsigned flags) {
   struct stat status;
   if (lstat(name.path.c_str(), &status) != 0) return OkStatus();
   if ((flags & H5F_ACC_EXCL) != 0) {
     return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': file exists",
                   EEXIST);
+  }
+  if (S_ISREG(status.st_mode) && status.st_size == 0) {
+    if (unlink(name.path.c_str()) == 0) return OkStatus();
+    return ErrnoError(errno, "unable to create '" + name.given + "'");
   }
   if (!IsFolder(name.path)) {
     return Status(StatusCode::kAlreadyExists,
@@ -187,7 +169,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
                                             ExecutorFor(config.threads)));
-    return OpenShadow(store, fcpl, fapl, dxpl, request);
+    return OpenShadow(store, flags, fcpl, fapl, dxpl, request);
   });
 }
 
@@ -214,11 +196,13 @@ Status LetGoOfFile(void* under) {
 
 // Another handle on a store that is open in this process already.
 Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName& name,
-                        bool writable, hid_t dxpl, void** request) {
+                        unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
+  const bool writable = (flags & H5F_ACC_RDWR) != 0;
   if (writable && !store->writable()) {
     return Status(StatusCode::kPermissionDenied,
                   "unable to open '" + name.given + "' for writing: it is open read-only", EAGAIN);
   }
+  H5ZARR_RETURN_IF_ERROR(CheckSecondOpen(*store, store->FileLocation(), fapl, flags));
   void* file = store->FileLocation().under;
   const bool outlived = file == nullptr;
   if (outlived) {
@@ -239,7 +223,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
                         hid_t dxpl, void** request) {
   const bool writable = (flags & H5F_ACC_RDWR) != 0;
   if (const auto store = GetConnector().stores.ByPath(name.path)) {
-    if (!store->forked()) return OpenAgain(store, name, writable, dxpl, request);
+    if (!store->forked()) return OpenAgain(store, name, flags, fapl, dxpl, request);
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.
     GetConnector().stores.Remove(store.get());
   }
@@ -250,7 +234,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                           StoreFile::Make(name.path, name.given, false, writable, config,
                                           ExecutorFor(config.threads)));
-  return OpenShadow(store, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
+  return OpenShadow(store, flags, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
 }
 
 // HDF5 2.x asks us whether it may open a store when no connector was named, and then registers what
@@ -303,15 +287,6 @@ Status AnswerName(const StoreFile& store, H5VL_file_get_name_args_t* args) {
   return OkStatus();
 }
 
-// That the shadow is in memory, and of the newest format, is nobody's business.
-Status HideShadow(const StoreFile& store, hid_t fapl) {
-  const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
-  const shadow::FormatBounds bounds = store.format_bounds();
-  return NativeStatus(H5Pset_driver(fapl, driver, nullptr) < 0
-                          ? -1
-                          : H5Pset_libver_bounds(fapl, bounds.low, bounds.high));
-}
-
 herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("file_get", [&]() -> Status {
     Object* object = AsObject(opaque);
@@ -321,7 +296,8 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
       }
       if (args->op_type == H5VL_FILE_GET_INTENT) {
         *args->args.get_intent.flags =
-            object->store->writable() ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
+            (object->store->writable() ? H5F_ACC_RDWR : H5F_ACC_RDONLY) |
+            object->store->access().swmr_flags;
         return OkStatus();
       }
     }
@@ -329,7 +305,7 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
         H5VLfile_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
     if (object->store == nullptr) return OkStatus();
     if (args->op_type == H5VL_FILE_GET_FAPL) {
-      return HideShadow(*object->store, args->args.get_fapl.fapl_id);
+      return AnswerFapl(*object->store, args->args.get_fapl.fapl_id);
     }
     if (args->op_type == H5VL_FILE_GET_FCPL) {
       return shadow::RestoreCreation(shadow::CreationKind::kFile,
@@ -443,6 +419,20 @@ bool BelongsToNative(const Object* file) {
   return ConnectorIsNative(fapl.get());
 }
 
+// A store may be read while it is written by anyone: that one writer announces itself changes nothing
+// but what the file says of itself.
+Status StartSwmrWrite(StoreFile& store) {
+  if (!store.writable()) {
+    return PermissionDeniedError("no write intent on '" + store.name() +
+                                 "': it was opened read-only");
+  }
+  if (store.access().swmr_flags != 0) {
+    return InvalidArgumentError("'" + store.name() + "' is in single-writer mode already");
+  }
+  store.access().swmr_flags = H5F_ACC_SWMR_WRITE;
+  return OkStatus();
+}
+
 // What of a file's own questions has another answer in a store than in its shadow. True when it has.
 Result<bool> AnswerForStore(Object* object, H5VL_optional_args_t* args) {
   auto* native = static_cast<H5VL_native_file_optional_args_t*>(args->args);
@@ -463,7 +453,8 @@ Result<bool> AnswerForStore(Object* object, H5VL_optional_args_t* args) {
           {native->set_libver_bounds.low, native->set_libver_bounds.high});
       return true;
     case H5VL_NATIVE_FILE_START_SWMR_WRITE:
-      return UnsupportedError("a Zarr store needs no single-writer mode and has none");
+      H5ZARR_RETURN_IF_ERROR(StartSwmrWrite(*object->store));
+      return true;
     case H5VL_NATIVE_FILE_GET_FILE_IMAGE:
       return UnsupportedError("a Zarr store has no file image");
     case H5VL_NATIVE_FILE_GET_VFD_HANDLE:

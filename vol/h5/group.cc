@@ -107,7 +107,11 @@ herr_t group_specific(void* opaque, H5VL_group_specific_args_t* args, hid_t dxpl
       case H5VL_GROUP_FLUSH:
         if (object->store != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Save());
         break;
-      case H5VL_GROUP_REFRESH: break;
+      case H5VL_GROUP_REFRESH:
+        if (object->store != nullptr) {
+          H5ZARR_RETURN_IF_ERROR(object->store->Refresh(object->node));
+        }
+        break;
     }
     return NativeStatus(H5VLgroup_specific(object->native.under, host::NativeConnector(), args,
                                            dxpl, request));

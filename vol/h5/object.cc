@@ -57,7 +57,9 @@ herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
       case H5VL_OBJECT_FLUSH:
         if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Save());
         break;
-      case H5VL_OBJECT_REFRESH: break;
+      case H5VL_OBJECT_REFRESH:
+        if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Refresh(at.node));
+        break;
     }
     const herr_t result =
         H5VLobject_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);

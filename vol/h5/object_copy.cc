@@ -207,6 +207,7 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   node->dataset.null_space = plan.null_space;
   node->dataset.chunk_unit = plan.chunk_unit;
   H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type.get()));
+  node->dataset.external = plan.external;
   node->document_changed = true;
   return OkStatus();
 }
@@ -442,6 +443,7 @@ class CopyFinisher {
     if (store_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(AdoptDataset(*store_, node, to.object()));
       H5ZARR_RETURN_IF_ERROR(store_->OpenArray(node, 0).status());
+      if (node->dataset.external) return store_->CopyExternal(node, to.object());
     }
     H5ZARR_ASSIGN_OR_RETURN(const Handle type,
                             GetFromDataset(to.object(), H5VL_DATASET_GET_TYPE));
@@ -466,6 +468,8 @@ class CopyFinisher {
       if (source.node == nullptr) return InternalError("what is copied was not loaded");
       if (!source.node->broken.ok()) return source.node->broken;
       source.store = store.get();
+      // Both name the same files.
+      if (source.node->dataset.external && store_ == nullptr) return OkStatus();
     }
     return CopyElements(source, target, translate);
   }

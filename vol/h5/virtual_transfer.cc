@@ -145,7 +145,7 @@ Status VirtualDataset::CutOne(VirtualCutter& cutter, const shadow::MappedSelecti
   if (!cut.ok()) return in_context(cut.status());
   if (!cut->has_value()) return OkStatus();
   piece.piece = std::move(**cut);
-  if (piece.piece.grid && !HasArray(dataset)) {
+  if (piece.piece.grid && (!HasArray(dataset) || IsExternal(dataset))) {
     // HDF5 takes dataspaces, and not every grid is one.
     const transfer::GridTransfer& grid = *piece.piece.grid;
     H5ZARR_ASSIGN_OR_RETURN(piece.piece.mem_space, transfer::MemorySpaceOfGrid(grid));

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "shadow/chunk_map.h"
 #include "shadow/conventions.h"
+#include "shadow/external_data.h"
 #include "shadow/fill_map.h"
 #include "shadow/filters_map.h"
 #include "shadow/h5_types.h"
@@ -47,13 +48,11 @@ Status CheckStorage(hid_t dcpl, H5D_layout_t layout, const Extent& extent, hid_t
   if (layout == H5D_VIRTUAL) {
     return UnsupportedError("virtual datasets (H5D_VIRTUAL) cannot be created in a Zarr store");
   }
-  if (layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0) {
-    return UnsupportedError("external storage (H5Pset_external) has no form in Zarr");
-  }
   if (layout == H5D_CHUNKED) {
     if (extent.space_class == H5S_SIMPLE && !extent.dims.empty()) return OkStatus();
     return InvalidArgumentError("chunked layout needs a simple dataspace of rank 1 or more");
   }
+  if (layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0) return OkStatus();
   if (extent.dims != extent.maxdims) {
     return InvalidArgumentError("only chunked datasets can be extendible");
   }
@@ -111,6 +110,20 @@ Status RewriteStorage(hid_t dcpl, bool scalar, DatasetPlan* plan, Json* hdf5) {
   return OkStatus();
 }
 
+// The files of a dataset with external storage. HDF5 keeps its data there by itself, but for parts of
+// variable length, which it would put into the shadow.
+Status PlanExternal(hid_t dcpl, DatasetPlan* plan, Json* hdf5) {
+  if (plan->layout != H5D_CONTIGUOUS) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(Json external, ExternalToJson(dcpl));
+  if (external.is_null()) return OkStatus();
+  if (plan->element.form != Form::kPlain) {
+    return UnsupportedError("external storage (H5Pset_external) of elements of variable length");
+  }
+  (*hdf5)["external"] = std::move(external);
+  plan->external = true;
+  return OkStatus();
+}
+
 // The chunk, the codecs and the shape of a new array; and what `_hdf5` must say of them.
 Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, DatasetPlan* plan,
                   Json* hdf5) {
@@ -125,6 +138,7 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
   if (plan->layout != H5D_CHUNKED) {
     const std::vector<uint64_t> dims = plan->null_space ? std::vector<uint64_t>{1} : extent.dims;
     metadata.chunk_shape = with_elem_dims(SlabShape(dims, plan->element.stored_bytes()));
+    if (extent.dims != extent.maxdims) (*hdf5)["maxshape"] = MaxShapeJson(extent.maxdims);
     return OkStatus();
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, extent.dims.size()));
@@ -267,6 +281,28 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
   return append(std::move(filters));
 }
 
+// Space and files of a dataset that is not chunked. Only with files of its own can it be extendible.
+Status SetContiguous(const Json& hdf5, const Extent& extent, const Config& config,
+                     DatasetHeader* header) {
+  const Json* external = zarr::FindMember(hdf5, "external");
+  if (external == nullptr || header->layout != H5D_CONTIGUOUS) {
+    return SetSpace(extent.dims, extent.dims, header);
+  }
+  if (header->element.form != Form::kPlain) {
+    return CorruptError("_hdf5.external: elements of variable length have no external storage");
+  }
+  header->external = true;
+  const Json* copied = zarr::FindMember(*external, "copied");
+  header->external_copied = copied != nullptr && *copied == true;
+  H5ZARR_RETURN_IF_ERROR(ExternalFromJson(*external, header->shadow_dcpl.get()));
+  std::vector<uint64_t> maxdims = extent.dims;
+  if (zarr::FindMember(hdf5, "maxshape") != nullptr) {
+    const std::vector<uint64_t> no_chunk(extent.dims.size(), 0);
+    H5ZARR_ASSIGN_OR_RETURN(maxdims, MaxDims(extent, no_chunk, hdf5, config, false));
+  }
+  return SetSpace(extent.dims, maxdims, header);
+}
+
 Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,
                                  bool writable, const std::optional<ElementMap>& element) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
@@ -289,7 +325,7 @@ Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Conf
   if (header.layout == H5D_CHUNKED) {
     H5ZARR_RETURN_IF_ERROR(SetChunks(metadata, hdf5, extent, config, writable, &header));
   } else {
-    H5ZARR_RETURN_IF_ERROR(SetSpace(extent.dims, extent.dims, &header));
+    H5ZARR_RETURN_IF_ERROR(SetContiguous(hdf5, extent, config, &header));
     if (H5Pset_alloc_time(header.shadow_dcpl.get(), H5D_ALLOC_TIME_LATE) < 0) {
       return Hdf5Failure("the shadow's property list");
     }
@@ -316,6 +352,7 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   if (!plan.element.hdf5_type.is_null()) hdf5["type"] = plan.element.hdf5_type;
   if (plan.null_space) hdf5["space"] = "null";
   H5ZARR_RETURN_IF_ERROR(RewriteStorage(dcpl, extent.dims.empty(), &plan, &hdf5));
+  H5ZARR_RETURN_IF_ERROR(PlanExternal(dcpl, &plan, &hdf5));
   H5ZARR_RETURN_IF_ERROR(PlanChunks(dcpl, extent, config, &plan, &hdf5));
   H5ZARR_ASSIGN_OR_RETURN(metadata.fill,
                           FillFromDcpl(dcpl, type, plan.element, config.zarr_format, &hdf5));

@@ -29,6 +29,7 @@ struct DatasetPlan {
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
   bool null_space = false;  // a dataset without elements (H5S_NULL)
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;  // what HDF5's chunk is
+  bool external = false;    // raw data in files of its own (H5Pset_external)
 };
 
 // From what H5Dcreate was given. Chunked → chunk_shape; filter 480 → sharding_indexed; deflate,
@@ -36,8 +37,9 @@ struct DatasetPlan {
 // fletcher32 → crc32c); lossy or unknown filters → zstd with the pipeline recorded, or kUnsupported
 // where the filter is mandatory and unknown or config.strict. Contiguous and compact → slabs of
 // about 4 MiB along the first axes. config.shard → hidden shards. Early allocation and compact
-// layout are rewritten in shadow_dcpl (they would put raw data there); external storage and virtual
-// layout are kUnsupported (naming them); a compact dataset above 64 KiB is refused as HDF5 does.
+// layout are rewritten in shadow_dcpl (they would put raw data there); external storage stays in it (its
+// data is elsewhere) but for elements that are not of fixed size; virtual layout is kUnsupported; a
+// compact dataset above 64 KiB is refused as HDF5 does.
 Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config& config);
 
 // For an array found in a store: type, space and property list of the shadow's dataset. Foreign
@@ -54,6 +56,8 @@ struct DatasetHeader {
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
   bool null_space = false;
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
+  bool external = false;
+  bool external_copied = false;  // the array has what the files had
 };
 // `element`: what the elements are where metadata does not say it (conventions.h).
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,

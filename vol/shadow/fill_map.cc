@@ -15,6 +15,9 @@ namespace {
 
 using Form = ElementMap::Form;
 
+// Fill values in `_hdf5` are written as v3 does, in stores of both formats.
+constexpr int kKeptFillFormat = 3;
+
 // One value in memory form, with its variable-length parts.
 class MemoryValue {
  public:
@@ -203,14 +206,22 @@ Status FillTimeFromJson(const Json& hdf5, hid_t dcpl) {
 Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format,
                                      Json* hdf5) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
-  if (H5Pfill_value_defined(dcpl, &defined) < 0) {
+  H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
+  if (H5Pfill_value_defined(dcpl, &defined) < 0 || H5Pget_fill_time(dcpl, &time) < 0) {
     return Hdf5Failure("the fill value of a property list");
   }
   zarr::FillValue fill;
   if (!map.dtype.is_vlen()) fill.bytes.resize(map.dtype.item_bytes);
-  fill.defined = zarr_format == 3 || defined == H5D_FILL_VALUE_USER_DEFINED;
+  const bool never = time == H5D_FILL_TIME_NEVER;
+  fill.defined = zarr_format == 3 || (defined == H5D_FILL_VALUE_USER_DEFINED && !never);
   if (defined == H5D_FILL_VALUE_USER_DEFINED) {
     H5ZARR_ASSIGN_OR_RETURN(fill.bytes, UserFill(dcpl, type, map));
+    if (never) {
+      // HDF5 never fills with it, so no reader may: it is only kept.
+      H5ZARR_ASSIGN_OR_RETURN(Json value, zarr::FormatFillValue(fill, map.dtype, kKeptFillFormat));
+      (*hdf5)["fill"] = {{"value", std::move(value)}};
+      fill.bytes.assign(map.dtype.is_vlen() ? 0 : map.dtype.item_bytes, std::byte{0});
+    }
   } else if (defined == H5D_FILL_VALUE_UNDEFINED) {
     (*hdf5)["fill"] = "undefined";
   } else if (zarr_format == 3) {  // v2 says it with null
@@ -223,6 +234,14 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
 Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5,
                   hid_t dcpl) {
   H5ZARR_RETURN_IF_ERROR(FillTimeFromJson(hdf5, dcpl));
+  const Json* kept = zarr::FindMember(hdf5, "fill");
+  if (kept != nullptr && kept->is_object()) {
+    const Json* value = zarr::FindMember(*kept, "value");
+    if (value == nullptr) return CorruptError("_hdf5.fill has no value");
+    H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue user,
+                            zarr::ParseFillValue(*value, map.dtype, kKeptFillFormat));
+    return SetUserFill(user, map, dcpl);
+  }
   const std::string kind = StringMember(hdf5, "fill").value_or("user");
   if (kind == "undefined") {
     H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));

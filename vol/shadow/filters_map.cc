@@ -381,6 +381,12 @@ Result<std::vector<Filter>> FiltersFromJson(const Json& json) {
   return filters;
 }
 
+Result<std::vector<Filter>> RecordedFilters(const Json& attributes) {
+  const Json* hdf5 = zarr::FindMember(attributes, "_hdf5");
+  const Json* recorded = hdf5 != nullptr ? zarr::FindMember(*hdf5, "filters") : nullptr;
+  return recorded != nullptr ? FiltersFromJson(*recorded) : std::vector<Filter>();
+}
+
 bool SameBytes(std::span<const CodecSpec> codecs, std::span<const Filter> filters) {
   const auto same = [](const CodecSpec& codec, const Filter& filter) {
     const std::string_view name = BareName(codec);

@@ -58,6 +58,8 @@ Status RelaxFilters(hid_t dcpl, std::span<const Filter> filters);
 // `_hdf5.filters` and back (kCorrupt names what is wrong).
 Json FiltersToJson(std::span<const Filter> filters);
 Result<std::vector<Filter>> FiltersFromJson(const Json& json);
+// Those of an array whose codecs do not say them; none where `attributes` has no such member.
+Result<std::vector<Filter>> RecordedFilters(const Json& attributes);
 
 // True when the stored bytes of a chunk are what `filters` would make of its elements.
 bool SameBytes(std::span<const zarr::CodecSpec> codecs, std::span<const Filter> filters);

@@ -59,6 +59,8 @@ struct DatasetState {
   std::vector<std::vector<std::string>> attached;  // scales by dimension, as they were loaded
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
   uint64_t committed_type = 0;  // token of the committed datatype it was made with, or 0
+  bool external = false;         // reads and writes go to files of the dataset's own, through the shadow
+  bool external_copied = false;  // …and the array is known to hold the same
   std::unique_ptr<zarr::Array> array;  // once opened
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;

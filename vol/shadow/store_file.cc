@@ -8,6 +8,7 @@
 #include "host/host_api.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/lossy_filters.h"
 #include "shadow/reference_map.h"
 #include "store/local_store.h"
 
@@ -103,6 +104,15 @@ Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) {
     NoteCreation(CreationKind::kFile, fcpl, &attributes);
   }
   H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(attributes, list.get()));
+  return list;
+}
+
+Result<Handle> StoreFile::ProgramFcpl() const {
+  Handle list(H5Pcopy(H5P_LST_FILE_CREATE_ID_g));
+  if (!list.valid()) return host::AlreadyReported();
+  if (root_is_array_) return list;
+  H5ZARR_RETURN_IF_ERROR(
+      RestoreCreation(CreationKind::kFile, root_node_.group().attributes, list.get()));
   return list;
 }
 
@@ -225,6 +235,7 @@ NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
   node->dataset.alloc_time = plan.alloc_time;
   node->dataset.null_space = plan.null_space;
   node->dataset.chunk_unit = plan.chunk_unit;
+  node->dataset.external = plan.external;
   nodes_[token] = node;
   return node;
 }
@@ -241,6 +252,29 @@ NodePtr StoreFile::MakeVirtual(uint64_t token, VirtualPlan plan) {
   return node;
 }
 
+// What the lossy filters of a dataset do to its chunks.
+Result<ChunkEffect> StoreFile::EffectOf(const NodePtr& node) {
+  if (!writable_) return ChunkEffect();
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> recorded,
+                          RecordedFilters(node->node.attributes()));
+  if (std::none_of(recorded.begin(), recorded.end(),
+                   [](const Filter& filter) { return MayLose(filter.id); })) {
+    return ChunkEffect();
+  }
+  // HDF5 completed their parameters when it made the shadow's dataset.
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
+                          host::OpenByToken(Location(), node->token));
+  H5VL_dataset_get_args_t args;
+  args.op_type = H5VL_DATASET_GET_DCPL;
+  if (H5VLdataset_get(native.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
+      0) {
+    return host::AlreadyReported();
+  }
+  const Handle dcpl(args.args.get_dcpl.dcpl_id);
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl.get()));
+  return EffectOfFilters(filters, node->dataset.element);
+}
+
 Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_bytes) {
   if (!node->broken.ok()) return node->broken;
   if (node->kind != NodeState::Kind::kDataset || !node->node.is_array()) {
@@ -254,6 +288,7 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
     options.memory_bytes = config_.memory_bytes;
     options.read_only = !writable_;
     options.chunk_unit = node->dataset.chunk_unit;
+    H5ZARR_ASSIGN_OR_RETURN(options.before_encode, EffectOf(node));
     H5ZARR_ASSIGN_OR_RETURN(
         node->dataset.array,
         zarr::Array::Open(store_.get(), node->path, node->node.array(), options));

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -58,6 +59,14 @@ struct FormatBounds {
 std::deque<std::string> SplitPath(std::string_view path);
 std::string JoinParts(const std::deque<std::string>& parts);
 
+// What else the first open asked of a store that HDF5 keeps of a file that is open.
+struct FileAccess {
+  unsigned swmr_flags = 0;  // H5F_ACC_SWMR_READ or H5F_ACC_SWMR_WRITE
+  std::size_t page_buffer_bytes = 0;
+  unsigned metadata_percent = 0;  // of the page buffer, at least
+  unsigned raw_percent = 0;
+};
+
 class StoreFile : public std::enable_shared_from_this<StoreFile> {
  public:
   static constexpr std::size_t kManyPending = 1000;
@@ -73,6 +82,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   const std::string& path() const { return path_; }
   const std::string& name() const { return name_; }
   bool writable() const { return writable_; }
+  bool created() const { return created_; }  // by this open
+  FileAccess& access() { return access_; }
+  const FileAccess& access() const { return access_; }
   const Config& config() const { return config_; }
   zarr::Hierarchy& hierarchy() { return hierarchy_; }
 
@@ -81,6 +93,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<Handle> ShadowFcpl(hid_t fcpl);
   // The shadow was made: `file` is its native file. Called once, inside file create/open.
   Status Adopt(void* file);
+  // The file creation list that the program gets back (the root's creation orders left out). After
+  // ShadowFcpl.
+  Result<Handle> ProgramFcpl() const;
   unsigned long fileno() const { return fileno_; }
 
   FormatBounds format_bounds() const { return format_bounds_; }
@@ -149,6 +164,15 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<uint64_t> CommittedTypeToken(hid_t type) const;
   // The array of a dataset node, opened at first use. `cache_bytes` as the access list says.
   Result<zarr::Array*> OpenArray(const NodePtr& node, uint64_t cache_bytes);
+  // Copies into the array what the files of a dataset with external storage hold, unless it is there or
+  // they can't be read. `native`: the dataset as the program opened it, which knows where they are.
+  Status CopyExternal(const NodePtr& node, host::NativeObject native);
+  // The files hold what the array does not (the extent grew).
+  void NoteExternalChange(const NodePtr& node);
+
+  // Brings an object without unsaved changes up to what is in the store now: attributes, extent, data and
+  // children of others. kChanged when it was replaced, kNotFound when it is gone.
+  Status Refresh(const NodePtr& node);
 
   // --- saving -----------------------------------------------------------------------------------
   // Writes every changed document and every dirty chunk. Nothing is forgotten on failure: a later call
@@ -188,6 +212,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadBroken(const NodePtr& group, const std::string& name, Status why);
   Result<Handle> OpenCommittedType(const Json& path, hid_t expected);
   Status LoadAttributes(const NodePtr& node, host::NativeObject native);
+  Status LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored,
+                       host::NativeObject native);
   Status LoadRoot();
   NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
                    uint64_t token, zarr::Node node);
@@ -209,7 +235,14 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void ForgetBareDimension(const NodePtr& group, const NodePtr& node);
   void TouchDimensionsOf(const NodePtr& node);
 
+  // store_file_refresh.cc
+  Status RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now,
+                           host::NativeObject native);
+  Status RefreshExtent(const NodePtr& node, const std::vector<uint64_t>& shape,
+                       host::NativeObject native);
+
   // store_file_save.cc
+  Status CopyAllExternal();
   Status EnsureStored(const NodePtr& node);
   Status SaveDocument(const NodePtr& node);
   Status WriteDocument(const NodePtr& node);
@@ -240,6 +273,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   NodePtr NodeAtPath(const std::string& path) const;
   std::string PathOfToken(uint64_t token) const;
   Result<Handle> OpenRoot();
+  Result<std::function<void(MutableByteSpan)>> EffectOf(const NodePtr& node);
 
   const std::string path_;
   const std::string name_;
@@ -252,6 +286,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   zarr::Hierarchy hierarchy_;
   unsigned long fileno_ = 0;
   FormatBounds format_bounds_;
+  FileAccess access_;
   bool created_ = false;
   bool root_is_array_ = false;       // the store is one array, shown as a dataset of a made-up root
   std::string root_array_name_;

@@ -287,6 +287,8 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.null_space = header.null_space;
   child->dataset.chunk_unit = header.chunk_unit;
   child->dataset.committed_type = committed_type;
+  child->dataset.external = header.external;
+  child->dataset.external_copied = header.external_copied;
   H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
   return LoadDimensions(group, child, native.object());
 }
@@ -380,26 +382,29 @@ Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
   if (const std::optional<std::string> text = TextFromJson(comment)) {
     H5ZARR_RETURN_IF_ERROR(WriteNativeComment(native, *text));
   }
-  const ReferenceResolver references = References();
   const Json attributes = AttributesForProgram(node->node);
   for (const auto& [name, stored] : attributes.items()) {
-    AttributeJson attribute{stored, AttributeDescription(node->node.attributes(), name)};
-    if (name == "_FillValue" && node->node.is_array()) {
-      ReadFillValueAttribute(node->node.array(), &attribute);
-    }
-    H5ZARR_ASSIGN_OR_RETURN(
-        const AttributeValue converted,
-        AttributeFromJson(attribute.value, attribute.description, references));
-    const Json* type_ref = zarr::FindMember(attribute.description, "type_ref");
-    H5ZARR_ASSIGN_OR_RETURN(
-        const Handle committed,
-        OpenCommittedType(type_ref != nullptr ? *type_ref : Json(), converted.type()));
-    const hid_t file_type = committed.valid() ? committed.get() : converted.type();
-    const H5T_cset_t cset = NameCset(name, attribute.description);
-    H5ZARR_RETURN_IF_ERROR(WriteNativeAttribute(native, name, converted, file_type, cset)
-                               .WithContext("attribute '" + name + "' of '/" + node->path + "'"));
+    H5ZARR_RETURN_IF_ERROR(LoadAttribute(node->node, name, stored, native));
   }
   return OkStatus();
+}
+
+Status StoreFile::LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored,
+                                NativeObject native) {
+  AttributeJson attribute{
+      stored, AttributeDescription(const_cast<zarr::Node&>(node).attributes(), name)};
+  if (name == "_FillValue" && node.is_array()) ReadFillValueAttribute(node.array(), &attribute);
+  H5ZARR_ASSIGN_OR_RETURN(
+      const AttributeValue converted,
+      AttributeFromJson(attribute.value, attribute.description, References()));
+  const Json* type_ref = zarr::FindMember(attribute.description, "type_ref");
+  H5ZARR_ASSIGN_OR_RETURN(
+      const Handle committed,
+      OpenCommittedType(type_ref != nullptr ? *type_ref : Json(), converted.type()));
+  const hid_t file_type = committed.valid() ? committed.get() : converted.type();
+  const H5T_cset_t cset = NameCset(name, attribute.description);
+  return WriteNativeAttribute(native, name, converted, file_type, cset)
+      .WithContext("attribute '" + name + "' of '/" + node.path + "'");
 }
 
 Status StoreFile::Fill(const NodePtr& group, bool recursive) {

@@ -7,6 +7,7 @@
 #include "host/host_api.h"
 #include "shadow/conventions.h"
 #include "shadow/dimension_scales.h"
+#include "shadow/external_data.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
 #include "shadow/store_file.h"
@@ -375,6 +376,40 @@ Status StoreFile::SaveNode(const NodePtr& node, Purpose purpose) {
   return OkStatus();
 }
 
+Status StoreFile::CopyExternal(const NodePtr& node, NativeObject native) {
+  DatasetState& dataset = node->dataset;
+  if (!dataset.external || dataset.external_copied || !writable_ || forked()) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, OpenArray(node, 0));
+  H5ZARR_ASSIGN_OR_RETURN(dataset.external_copied,
+                          CopyExternalData(native, dataset.element, array));
+  if (!dataset.external_copied) return OkStatus();
+  Json external = Hdf5Member(node->node.attributes(), "external");
+  external["copied"] = true;
+  SetHdf5Member(&node->node.attributes(), "external", std::move(external));
+  node->document_changed = true;
+  return OkStatus();
+}
+
+void StoreFile::NoteExternalChange(const NodePtr& node) {
+  if (!node->dataset.external) return;
+  node->dataset.external_copied = false;
+  Json external = Hdf5Member(node->node.attributes(), "external");
+  external.erase("copied");
+  SetHdf5Member(&node->node.attributes(), "external", std::move(external));
+  node->document_changed = true;
+}
+
+// What the program has open: only it says where a dataset's files are.
+Status StoreFile::CopyAllExternal() {
+  Status first;
+  for (const Object* object : objects_) {
+    if (object->native.type != H5I_DATASET || object->node == nullptr) continue;
+    const Status copied = CopyExternal(object->node, object->native);
+    if (first.ok()) first = copied;
+  }
+  return first;
+}
+
 // What is not as it is stored, parents first.
 std::vector<NodePtr> StoreFile::ChangedNodes() const {
   std::vector<NodePtr> changed;
@@ -398,7 +433,7 @@ Status StoreFile::Save(Purpose purpose) {
     return purpose == Purpose::kFlush ? there : OkStatus();
   }
   // One node that cannot be stored does not keep the others from it; the first failure is returned.
-  Status first;
+  Status first = CopyAllExternal();
   const auto note = [&first](Status status) {
     if (first.ok()) first = std::move(status);
   };

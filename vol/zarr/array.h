@@ -85,6 +85,9 @@ struct ArrayOptions {
   uint64_t memory_bytes = 256 << 20;  // in flight beside caller's buffers and the cache
   bool read_only = false;
   ChunkUnit chunk_unit = ChunkUnit::kObject;
+  // Changes the packed elements of a whole inner chunk before they are encoded (a copy of them: what is
+  // cached stays as it was written). Called by several threads at a time. Not for vlen arrays.
+  std::function<void(MutableByteSpan elems)> before_encode;
 };
 
 struct ChunkInfo {

@@ -64,20 +64,29 @@ Result<EncodedGroup> Array::Impl::EncodeGroup(const WholeObject& object, const G
     if (!room_bytes) return OutOfRangeError("a chunk is larger than any memory");
     H5ZARR_ASSIGN_OR_RETURN(encoded.owner, scratch.Take(*room_bytes));
   }
-  Buffer gathered;
+  Buffer gathered, changed;
   if (!identity) {
     H5ZARR_ASSIGN_OR_RETURN(gathered, scratch.Take(chunk_bytes));
+  }
+  const bool changes = options.before_encode && !is_vlen();
+  if (changes) {
+    H5ZARR_ASSIGN_OR_RETURN(changed, scratch.Take(chunk_bytes));
   }
   uint64_t used_bytes = 0;
   for (uint64_t i = 0; i < group.chunks; ++i) {
     const MutableByteSpan room =
         most_bytes ? encoded.owner.span().subspan(used_bytes) : MutableByteSpan();
-    H5ZARR_ASSIGN_OR_RETURN(const SourceChunk chunk,
+    H5ZARR_ASSIGN_OR_RETURN(SourceChunk chunk,
                             source(object, group.first_chunk + i,
                                    identity ? room.first(chunk_bytes) : gathered.span()));
+    if (changes) {
+      std::copy_n(chunk.elems.data(), chunk_bytes, changed.data());
+      chunk.elems = changed.span().first(chunk_bytes);
+      options.before_encode(changed.span().first(chunk_bytes));
+    }
     if (omits_fill() && leaf().IsFill(chunk.elems)) continue;
     uint64_t stored_bytes = 0;
-    if (identity && group.chunks == 1) {
+    if (identity && group.chunks == 1 && !changes) {
       encoded.bytes = chunk.elems;  // stored from where it lies
       stored_bytes = chunk_bytes;
     } else if (identity) {
@@ -98,6 +107,7 @@ Result<EncodedGroup> Array::Impl::EncodeGroup(const WholeObject& object, const G
     encoded.chunks.push_back({grid.EntryOf(chunk.id), stored_bytes});
   }
   if (!gathered.empty()) scratch.Return(std::move(gathered));
+  if (!changed.empty()) scratch.Return(std::move(changed));
   if (encoded.bytes.empty()) {
     encoded.bytes = encoded.owner.span().first(used_bytes);
   } else if (encoded.bytes.data() != encoded.owner.data()) {

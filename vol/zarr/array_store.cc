@@ -37,9 +37,16 @@ Status Array::Impl::BeforeWrite() {
 
 Result<EncodedChunk> Array::Impl::EncodeElems(ByteSpan elems) const {
   EncodedChunk encoded;
+  Buffer changed;
+  if (options.before_encode && !is_vlen()) {
+    H5ZARR_ASSIGN_OR_RETURN(changed, Buffer::CopyOf(elems));
+    options.before_encode(changed.span());
+    elems = changed.span();
+  }
   if (omits_fill() && leaf().IsFill(elems)) return encoded;
   if (leaf().is_identity()) {
     encoded.bytes = elems;
+    encoded.owner = std::move(changed);  // empty where the elements are the caller's
     return encoded;
   }
   H5ZARR_ASSIGN_OR_RETURN(encoded.owner, leaf().Encode(elems));

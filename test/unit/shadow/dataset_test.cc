@@ -465,9 +465,6 @@ TEST_CASE("what cannot be stored is refused by name") {
     REQUIRE(!plan.ok());
     return plan.status();
   };
-  Handle external = Dcpl();
-  REQUIRE(H5Pset_external(external.get(), "raw", 0, 32) >= 0);
-  CHECK(refused(Space({8}), external).message().find("external") != std::string::npos);
   Handle compact = Dcpl();
   REQUIRE(H5Pset_layout(compact.get(), H5D_COMPACT) >= 0);
   CHECK(refused(Space({20000}), compact).code() == StatusCode::kInvalidArgument);
@@ -477,6 +474,29 @@ TEST_CASE("what cannot be stored is refused by name") {
   const Handle space = Space({8});
   REQUIRE(H5Pset_virtual(vds.get(), space.get(), "f", "d", space.get()) >= 0);
   CHECK(refused(Space({8}), vds).message().find("virtual") != std::string::npos);
+}
+
+TEST_CASE("external files come back, of fixed-size elements only") {
+  Handle external = Dcpl();
+  REQUIRE(H5Pset_external(external.get(), "raw", 8, 32) >= 0);
+  REQUIRE(H5Pset_external(external.get(), "more", 0, H5F_UNLIMITED) >= 0);
+  const DatasetPlan plan = Created(H5T_STD_I32LE, Space({8}, {H5S_UNLIMITED}), external);
+  CHECK(plan.external);
+  CHECK(plan.metadata.attributes["_hdf5"]["external"]["files"] ==
+        Json::parse(R"([["raw", 8, 32], ["more", 0, null]])"));
+  const DatasetHeader header = Opened(Stored(plan.metadata));
+  CHECK(header.external);
+  CHECK(!header.external_copied);
+  CHECK(H5Pget_external_count(header.shadow_dcpl.get()) == 2);
+  hsize_t maximum = 0;
+  REQUIRE(H5Sget_simple_extent_dims(header.space.get(), nullptr, &maximum) == 1);
+  CHECK(maximum == H5S_UNLIMITED);
+
+  const Handle text(H5Tcopy(H5T_C_S1));
+  REQUIRE(H5Tset_size(text.get(), H5T_VARIABLE) >= 0);
+  const auto refused = PlanCreate(text.get(), Space({8}).get(), external.get(), Config());
+  REQUIRE(!refused.ok());
+  CHECK(refused.status().message().find("external") != std::string::npos);
 }
 
 TEST_CASE("scalars and null spaces come back") {

@@ -1,0 +1,27 @@
+// external_data: datasets whose raw data lies in flat files beside the store (H5Pset_external). HDF5
+// itself reads and writes those files through the shadow's dataset; the array of the store holds a copy
+// for readers of Zarr. Internal to shadow/.
+#ifndef H5ZARR_SHADOW_EXTERNAL_DATA_H_
+#define H5ZARR_SHADOW_EXTERNAL_DATA_H_
+
+#include <hdf5.h>
+
+#include "base/status.h"
+#include "host/native.h"
+#include "shadow/type_map.h"
+#include "zarr/array.h"
+
+namespace h5zarr::shadow {
+
+// `_hdf5.external` of a new dataset: its list of files, or null without one; and back (kCorrupt says what
+// is wrong). Names are kept as the program gave them: relative ones are found as HDF5 finds them.
+Result<Json> ExternalToJson(hid_t dcpl);
+Status ExternalFromJson(const Json& external, hid_t dcpl);
+
+// Copies what the files hold into the array, a chunk at a time. False when they can't be read (yet).
+Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& element,
+                              zarr::Array* array);
+
+}  // namespace h5zarr::shadow
+
+#endif  // H5ZARR_SHADOW_EXTERNAL_DATA_H_

@@ -201,17 +201,31 @@ def test_an_external_link_into_its_own_store(store):
 
 
 @pytest.mark.parametrize("parent", KINDS)
-@pytest.mark.parametrize("child", KINDS)
-def test_mounting(tmp_path, parent, child):
-    with h5py.File(tmp_path / ("p" + parent), "w") as p, h5py.File(tmp_path / ("c" + child), "w") as c:
+def test_an_hdf5_file_is_mounted(tmp_path, parent):
+    with h5py.File(tmp_path / ("p" + parent), "w") as p, h5py.File(tmp_path / "c.h5", "w") as c:
         p["m/hidden"] = 1
-        c["x"] = np.arange(4)
+        c["g/x"] = np.arange(4)
+    with h5py.File(tmp_path / ("p" + parent), "r+") as p, h5py.File(tmp_path / "c.h5", "r+") as c:
         h5py.h5f.mount(p.id, b"m", c.id)
-        assert p["m/x"][3] == 3 and "hidden" not in p["m"]
+        names = []
+        p.visit(names.append)
+        assert sorted(names) == ["m", "m/g", "m/g/x"]
+        assert p["m/g/x"][3] == 3 and "m/hidden" not in p and list(p["m"]) == ["g"]
+        p.create_dataset("m/g/new", data=7)
         h5py.h5f.unmount(p.id, b"m")
-        assert p["m/hidden"][()] == 1
-    with h5py.File(tmp_path / ("p" + parent), "r") as p, h5py.File(tmp_path / ("c" + child), "r") as c:
-        assert list(p["m"]) == ["hidden"] and list(c) == ["x"]
+        assert p["m/hidden"][()] == 1 and "m/g" not in p
+    with h5py.File(tmp_path / ("p" + parent), "r") as p, h5py.File(tmp_path / "c.h5", "r") as c:
+        assert list(p["m"]) == ["hidden"] and c["g/new"][()] == 7
+
+
+@pytest.mark.parametrize("parent", KINDS)
+def test_mounting_a_store_is_refused(tmp_path, parent):
+    with h5py.File(tmp_path / ("p" + parent), "w") as p, h5py.File(tmp_path / "c.zarr", "w") as c:
+        p["m/x"] = 1
+        c["y"] = 2
+        with pytest.raises(OSError, match="cannot be mounted"):
+            h5py.h5f.mount(p.id, b"m", c.id)
+        assert p["m/x"][()] == 1 and c["y"][()] == 2
 
 
 def test_names(store):

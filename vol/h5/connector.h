@@ -27,8 +27,6 @@ struct Connector {
   Status environment_status;      // a bad value there is reported by the first create or open
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
-  // Stores that were mounted on a native file: paths of native files may lead into them.
-  std::vector<std::weak_ptr<shadow::StoreFile>> mounted_on_native;
   bool external_links_registered = false;
   bool filters_registered = false;
   bool saves_at_close = false;    // SaveAtClose is registered with HDF5

@@ -71,6 +71,12 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
 
 Status Mount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void** request) {
   Object* child = AsObject(args->args.mount.child_file);
+  if (child->store != nullptr) {
+    // HDF5 takes whatever is asked of a mounted file for a question to the file it is mounted on: we
+    // could not load the store any more.
+    return UnsupportedError("'" + child->store->name() +
+                            "' is a Zarr store, which cannot be mounted on another file");
+  }
   const H5VL_loc_params_t loc = host::LocByName(object->native.type, args->args.mount.name);
   H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &loc));
   H5VL_group_specific_args_t native_args = *args;
@@ -78,11 +84,7 @@ Status Mount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void*
   native_args.args.mount.child_file = child->native.under;
   H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_specific(
       at.under(), host::NativeConnector(), &native_args, dxpl, request)));
-  if (at.node != nullptr) {
-    at.store()->NoteMounted(at.node);
-  } else if (child->store != nullptr) {
-    GetConnector().mounted_on_native.push_back(child->store);
-  }
+  if (at.node != nullptr) at.store()->NoteMounted(at.node);
   return OkStatus();
 }
 

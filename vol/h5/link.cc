@@ -11,6 +11,17 @@ using shadow::LinkState;
 using shadow::NodePtr;
 using shadow::Resolution;
 
+// H5L_SAME_LOC: of two objects one may be null, and stands for the other.
+void UseSameLocation(Object** a, H5VL_loc_params_t* a_loc, Object** b, H5VL_loc_params_t* b_loc) {
+  if (*a == nullptr) {
+    *a = *b;
+    a_loc->obj_type = b_loc->obj_type;
+  } else if (*b == nullptr) {
+    *b = *a;
+    b_loc->obj_type = a_loc->obj_type;
+  }
+}
+
 // By index, the location is the group: it is followed.
 LastLink LinkOf(const H5VL_loc_params_t* loc) {
   return loc->type == H5VL_OBJECT_BY_IDX ? LastLink::kFollowed : LastLink::kItself;
@@ -21,15 +32,17 @@ herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_p
   return PathGuard("link_create", [&]() -> Status {
     H5VL_link_create_args_t native_args = *args;
     Object* base = AsObject(opaque);
+    H5VL_loc_params_t base_loc = *loc;
     Place current;
-    if (args->op_type == H5VL_LINK_CREATE_HARD && args->args.hard.curr_obj != nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(current, Locate(AsObject(args->args.hard.curr_obj),
-                                              &args->args.hard.curr_loc_params));
+    if (args->op_type == H5VL_LINK_CREATE_HARD) {
+      Object* existing = AsObject(args->args.hard.curr_obj);
+      H5VL_loc_params_t existing_loc = args->args.hard.curr_loc_params;
+      UseSameLocation(&existing, &existing_loc, &base, &base_loc);
+      H5ZARR_ASSIGN_OR_RETURN(current, Locate(existing, &existing_loc));
       native_args.args.hard.curr_obj = current.under();
       native_args.args.hard.curr_loc_params = current.loc;
-      if (base == nullptr) base = AsObject(args->args.hard.curr_obj);  // H5L_SAME_LOC
     }
-    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(base, loc));
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(base, &base_loc));
     H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_create(&native_args, at.under(), &at.loc,
                                                         host::NativeConnector(), lcpl, lapl, dxpl,
                                                         request)));
@@ -38,7 +51,7 @@ herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_p
   });
 }
 
-// Both ends of a link that is copied or moved. One of the objects may be null (H5L_SAME_LOC).
+// Both ends of a link that is copied or moved.
 struct TwoPlaces {
   Place from, to;
 };
@@ -46,10 +59,12 @@ struct TwoPlaces {
 Result<TwoPlaces> LocateBoth(void* source, const H5VL_loc_params_t* source_loc, void* target,
                              const H5VL_loc_params_t* target_loc) {
   TwoPlaces places;
-  Object* from = AsObject(source != nullptr ? source : target);
-  Object* to = AsObject(target != nullptr ? target : source);
-  H5ZARR_ASSIGN_OR_RETURN(places.from, Locate(from, source_loc, nullptr, LastLink::kItself));
-  H5ZARR_ASSIGN_OR_RETURN(places.to, LocateNew(to, target_loc));
+  Object* from = AsObject(source);
+  Object* to = AsObject(target);
+  H5VL_loc_params_t from_loc = *source_loc, to_loc = *target_loc;
+  UseSameLocation(&from, &from_loc, &to, &to_loc);
+  H5ZARR_ASSIGN_OR_RETURN(places.from, Locate(from, &from_loc, nullptr, LastLink::kItself));
+  H5ZARR_ASSIGN_OR_RETURN(places.to, LocateNew(to, &to_loc));
   return places;
 }
 

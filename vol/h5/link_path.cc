@@ -1,6 +1,5 @@
 #include "h5/link_path.h"
 
-#include <algorithm>
 #include <deque>
 #include <optional>
 
@@ -194,11 +193,7 @@ bool TraversalScope::MustRepeat() {
 }
 
 bool TraversalScope::FollowsNativePaths() {
-  if (innermost != nullptr && innermost->follows_native_paths_) return true;
-  for (const auto& store : GetConnector().mounted_on_native) {
-    if (!store.expired()) return true;
-  }
-  return false;
+  return innermost != nullptr && innermost->follows_native_paths_;
 }
 
 bool TraversalScope::AskForRepetition() {
@@ -265,14 +260,7 @@ Status FillIndexed(const Place& place) {
 }
 
 Status FillForVisit(const Place& place) {
-  const auto stores = GetConnector().stores.All();
-  const bool mounts = TraversalScope::FollowsNativePaths() ||
-                      std::any_of(stores.begin(), stores.end(),
-                                  [](const auto& store) { return store->has_mounts(); });
-  if (!mounts) return place.node != nullptr ? place.store()->Fill(place.node, true) : OkStatus();
-  // Which file is where is not worth telling.
-  for (const auto& store : stores) H5ZARR_RETURN_IF_ERROR(store->Fill(store->root(), true));
-  return OkStatus();
+  return place.node != nullptr ? place.store()->Fill(place.node, true) : OkStatus();
 }
 
 Result<Place> LocateNew(Object* object, const H5VL_loc_params_t* loc, const char* name) {

@@ -96,7 +96,7 @@ Result<Place> LocateNew(Object* object, const H5VL_loc_params_t* loc, const char
 // For a place that is the n-th link of a group: which that is can only be told when all are there.
 Status FillIndexed(const Place& place);
 
-// Loads the tree below a place that is about to be visited, with those of mounted files.
+// Loads the tree below a place that is about to be visited.
 Status FillForVisit(const Place& place);
 
 // A callback's body with a scope around it, run again where a native path has led into a store.

@@ -147,10 +147,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void NoteComment(const NodePtr& node);  // set, or removed
   // Brings those attributes of `node` into the shadow that are made only when asked for.
   Status CompleteAttributes(const NodePtr& node);
-  // Some file was unmounted: sees which groups are themselves again.
+  // A file was mounted on `group`; some file was unmounted: which groups are themselves again?
   void NoteMounted(const NodePtr& group);
   void RecheckMounts();
-  bool has_mounts() const { return has_mounts_; }
   // Before HDF5 removes or moves a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
 
@@ -292,7 +291,6 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   std::string root_array_name_;
   bool is_netcdf_ = false;           // see IsNetcdf
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
-  bool has_mounts_ = false;          // a file is mounted on some group of it
   bool saving_ = false;              // closing what saving opened is no reason to save
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close

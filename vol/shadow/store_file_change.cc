@@ -328,13 +328,9 @@ void StoreFile::TouchSingles() {
   }
 }
 
-void StoreFile::NoteMounted(const NodePtr& group) {
-  group->group.mounted = true;
-  has_mounts_ = true;
-}
+void StoreFile::NoteMounted(const NodePtr& group) { group->group.mounted = true; }
 
 void StoreFile::RecheckMounts() {
-  has_mounts_ = false;
   for (const auto& [token, node] : nodes_) {
     if (!node->group.mounted) continue;
     const NodePtr parent = NodeAtPath(std::string(ParentOf(node->path)));
@@ -344,7 +340,6 @@ void StoreFile::RecheckMounts() {
     const Result<host::Identity> there =
         host::IdentifyByName(native->object(), std::string(NameOf(node->path)).c_str());
     if (there.ok()) node->group.mounted = there->fileno != fileno_;
-    has_mounts_ = has_mounts_ || node->group.mounted;
   }
 }
 

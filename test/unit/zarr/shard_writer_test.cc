@@ -63,13 +63,16 @@ TEST_CASE("who is ahead of its turn waits while too much waits already") {
   RequireOk(w.writer.Put(1, OneChunk(1)));
   RequireOk(w.writer.Put(2, OneChunk(2)));
   std::atomic<bool> returned{false};
+  Status outcome;
+  EncodedGroup third = OneChunk(3);
   std::thread ahead([&] {
-    RequireOk(w.writer.Put(3, OneChunk(3)));
+    outcome = w.writer.Put(3, std::move(third));
     returned = true;
   });
   CHECK_FALSE(returned);
   RequireOk(w.writer.Put(0, OneChunk(0)));
   ahead.join();
+  RequireOk(outcome);
   for (uint64_t entry = 4; entry < 8; ++entry) RequireOk(w.writer.Put(entry, OneChunk(entry)));
   CHECK(w.store.Bytes("k").substr(0, 16) == "aabbccddeeffgghh");
 }
@@ -77,10 +80,12 @@ TEST_CASE("who is ahead of its turn waits while too much waits already") {
 TEST_CASE("a shard that is given up is not stored, and nobody waits for it") {
   Written w("end", 8, 1);
   RequireOk(w.writer.Put(1, OneChunk(1)));
-  std::thread ahead(
-      [&] { CHECK(w.writer.Put(2, OneChunk(2)).code() == StatusCode::kNoSpace); });
+  Status outcome;
+  EncodedGroup second = OneChunk(2);
+  std::thread ahead([&] { outcome = w.writer.Put(2, std::move(second)); });
   w.writer.Fail(NoSpaceError("no"));
   ahead.join();
+  CHECK(outcome.code() == StatusCode::kNoSpace);
   CHECK(w.writer.Put(0, OneChunk(0)).code() == StatusCode::kNoSpace);
   CHECK_FALSE(w.store.Has("k"));
 }

@@ -105,7 +105,9 @@ Status CheckSecondOpen(const StoreFile& store, host::NativeObject file, hid_t fa
       H5Pget_file_locking(fapl, &locks, &lenient) < 0) {
     return host::AlreadyReported();
   }
-  if (locks != open_locks || (locks && lenient != open_lenient)) {
+  // (Nothing is locked: among readers it makes no difference what each of them asked for.)
+  const bool differ = locks != open_locks || (locks && lenient != open_lenient);
+  if (differ && store.writable()) {
     return refuse("file locking flag values don't match");
   }
   return OkStatus();

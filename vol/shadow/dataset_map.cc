@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "shadow/chunk_map.h"
 #include "shadow/conventions.h"
-#include "shadow/external_data.h"
+#include "shadow/external_list.h"
 #include "shadow/fill_map.h"
 #include "shadow/filters_map.h"
 #include "shadow/h5_types.h"

@@ -13,11 +13,6 @@
 
 namespace h5zarr::shadow {
 
-// `_hdf5.external` of a new dataset: its list of files, or null without one; and back (kCorrupt says what
-// is wrong). Names are kept as the program gave them: relative ones are found as HDF5 finds them.
-Result<Json> ExternalToJson(hid_t dcpl);
-Status ExternalFromJson(const Json& external, hid_t dcpl);
-
 // Copies what the files hold into the array, a chunk at a time. False when they can't be read (yet).
 Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& element,
                               zarr::Array* array);

@@ -403,7 +403,9 @@ bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, rank));
     const ReportedChunk unit = ChunkToReport(metadata, rank, map.stored_bytes(), true);
     const bool is_object = std::equal(chunk.begin(), chunk.end(), metadata.chunk_shape.begin());
-    if (!is_object && chunk != unit.shape) return false;
+    // (A part of an object is no stored chunk.)
+    const bool is_inner = unit.unit == zarr::ChunkUnit::kInner && chunk == unit.shape;
+    if (!is_object && !is_inner) return false;
     H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
     H5ZARR_ASSIGN_OR_RETURN(const Json stored_json, TypeToJson(stored.get()));
     if (!map.hdf5_type.is_null() && stored_json != map.hdf5_type) return false;

@@ -184,6 +184,7 @@ Status ReferenceFromJson(const Json& json, hid_t type, void* element,
   const Json* within = ReferencePath(json);
   const std::optional<std::string> path = TextFromJson(within != nullptr ? *within : json);
   if (!path) return BadElement(json, type);
+  if (path->empty()) return OkStatus();
   // A target that is gone: HDF5's readers know null references.
   if (!references.from_path(*path, element)) std::memset(element, 0, sizeof(hobj_ref_t));
   return OkStatus();

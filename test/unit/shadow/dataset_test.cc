@@ -556,7 +556,8 @@ TEST_CASE("a program's fill is converted to the stored type") {
   REQUIRE(H5Pset_fill_value(dcpl.get(), H5T_NATIVE_DOUBLE, &fill) >= 0);
   REQUIRE(H5Pset_fill_time(dcpl.get(), H5D_FILL_TIME_NEVER) >= 0);
   const DatasetPlan plan = Created(H5T_STD_I16BE, Space({8}), dcpl);
-  CHECK(plan.metadata.fill.bytes == std::vector<std::byte>{std::byte{0}, std::byte{7}});
+  // HDF5 never fills with it, so no reader of Zarr may; the program's list still says it.
+  CHECK(plan.metadata.fill.bytes == std::vector<std::byte>{std::byte{0}, std::byte{0}});
   const Handle reported = ShadowDcpl(Opened(Stored(plan.metadata)));
   int32_t again = 0;
   REQUIRE(H5Pget_fill_value(reported.get(), H5T_NATIVE_INT32, &again) >= 0);

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import zarr
 
-MEMBERS = {"version", "type", "layout", "space", "maxshape", "filters", "fill", "fill_time", "alloc_time", "creation",
-           "shard_hidden", "attrs", "escaped", "hard_links", "order", "attr_order", "kind"}
+MEMBERS = {"version", "alloc_time", "attr_order", "attrs", "comment", "creation", "escaped",
+           "fill", "fill_time", "filters", "hard_links", "kind", "layout", "maxshape", "order",
+           "shard_hidden", "space", "type", "type_ref"}
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # The longest text that says something of an object: names, types and settings are shorter.
 MAX_WORD = 1024

@@ -19,7 +19,7 @@ while read -r file; do
   mkdir -p "$work/tmp"
   TMPDIR=$work/tmp HDF5_PLUGIN_PATH=$H5ZARR_PLUGIN_DIR HDF5_VOL_CONNECTOR=$connector \
     timeout 900 "$H5ZARR_PYTHON" -m pytest -q -rfE --tb=line -m 'not mpi' \
-    -p no:cacheprovider "$file" </dev/null >"$work/log" 2>&1
+    -p no:cacheprovider --confcutdir "$tests" "$file" </dev/null >"$work/log" 2>&1
   code=$?
   passed=$((passed + $(sed -nE '$s/^(.* )?([0-9]+) passed.*/\2/p' "$work/log" | grep . || echo 0)))
   printf '%-28s %s\n' "$(basename "$file")" "$(tail -n 1 "$work/log")"

@@ -1,12 +1,11 @@
 // Filter 480 (shard): the chain of a Zarr array whose chunks are the HDF5 chunks, run on one chunk.
 #include <algorithm>
-#include <cstdlib>
 #include <list>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/checked.h"
+#include "base/config.h"
 #include "exec/executor.h"
 #include "filter/callback.h"
 #include "filter/filters.h"
@@ -25,11 +24,10 @@ struct Kept {
   // Chains by their words, the last one used first.
   std::list<std::pair<std::vector<unsigned>, zarr::CodecChain>> chains;
 
+  // A filter has nobody to report a bad setting to: it counts as none.
   static int ThreadsFromEnvironment() {
-    constexpr long kMost = 1024;
-    const char* text = std::getenv("H5ZARR_THREADS");
-    const long threads = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
-    return threads >= 1 && threads <= kMost ? static_cast<int>(threads) : 0;
+    Config config;
+    return config.ApplyEnvironment().ok() ? config.threads : 0;
   }
 };
 

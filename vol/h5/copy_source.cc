@@ -21,48 +21,6 @@ Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params
   return host::NativeHandle(under, type);
 }
 
-Result<std::vector<LinkName>> LinkNames(host::NativeObject group) {
-  H5G_info_t info;
-  H5VL_group_get_args_t get;
-  get.op_type = H5VL_GROUP_GET_INFO;
-  get.args.get_info.loc_params = host::LocSelf(group.type);
-  get.args.get_info.ginfo = &info;
-  if (H5VLgroup_get(group.under, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  std::vector<LinkName> names;
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    H5VL_loc_params_t loc = host::LocSelf(group.type);
-    loc.type = H5VL_OBJECT_BY_IDX;
-    loc.loc_data.loc_by_idx = {".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
-    H5L_info2_t link;
-    H5VL_link_get_args_t args;
-    args.op_type = H5VL_LINK_GET_INFO;
-    args.args.get_info.linfo = &link;
-    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                     nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    const H5L_type_t type = link.type;
-    std::size_t length = 0;
-    args.op_type = H5VL_LINK_GET_NAME;
-    args.args.get_name = {0, nullptr, &length};
-    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                     nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    std::string name(length + 1, '\0');
-    args.args.get_name = {name.size(), name.data(), &length};
-    if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                     nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    name.resize(length);
-    names.push_back({std::move(name), type});
-  }
-  return names;
-}
-
 CopySource::CopySource(unsigned options)
     : shallow_((options & H5O_COPY_SHALLOW_HIERARCHY_FLAG) != 0),
       expands_soft_((options & H5O_COPY_EXPAND_SOFT_LINK_FLAG) != 0),
@@ -83,7 +41,8 @@ Status CopySource::Visit(Object* object) {
   if (object->store != nullptr) {
     H5ZARR_RETURN_IF_ERROR(object->store->Fill(object->node, false));
   }
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<LinkName> links, LinkNames(object->native));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links,
+                          host::LinkNames(object->native, H5_INDEX_NAME));
   for (const auto& [name, type] : links) {
     if ((type == H5L_TYPE_SOFT && expands_soft_) ||
         (type == H5L_TYPE_EXTERNAL && expands_external_)) {

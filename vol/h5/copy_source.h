@@ -13,12 +13,6 @@ namespace h5zarr {
 
 using OwnedObject = std::unique_ptr<Object, CloseLinked>;
 
-struct LinkName {
-  std::string name;
-  H5L_type_t type = H5L_TYPE_HARD;
-};
-// The links of a native group, by name.
-Result<std::vector<LinkName>> LinkNames(host::NativeObject group);
 // Opens what a location and a name below it lead to; `loc` may be null.
 Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
                                   const char* name);

@@ -45,7 +45,7 @@ herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_p
     // Not LocateNew: a link's name may be one that no Zarr node could have.
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(base, &base_loc, nullptr, LastLink::kItself));
     H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
-    if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->CheckNewPath(""));
+    if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->CheckTakesLinks());
     H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_create(&native_args, at.under(), &at.loc,
                                                         host::NativeConnector(), lcpl, lapl, dxpl,
                                                         request)));

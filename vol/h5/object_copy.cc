@@ -476,7 +476,8 @@ class CopyFinisher {
 
   Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to,
                      const NodePtr& node, const std::string& path) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<LinkName> names, LinkNames(to.object()));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> names,
+                            host::LinkNames(to.object(), H5_INDEX_NAME));
     for (const auto& [name, type] : names) {
       if (store_ != nullptr) H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(node, name.c_str()));
       if (type != H5L_TYPE_HARD) continue;

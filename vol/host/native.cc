@@ -117,4 +117,41 @@ Status ChangeLinkCount(NativeObject object, int delta) {
   return OkStatus();
 }
 
+Result<std::vector<LinkName>> LinkNames(NativeObject group, H5_index_t order) {
+  H5G_info_t info;
+  H5VL_group_get_args_t get;
+  get.op_type = H5VL_GROUP_GET_INFO;
+  get.args.get_info.loc_params = LocSelf(group.type);
+  get.args.get_info.ginfo = &info;
+  if (H5VLgroup_get(group.under, NativeConnector(), &get, DefaultDxpl(), nullptr) < 0) {
+    return AlreadyReported();
+  }
+  std::vector<LinkName> names;
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    H5VL_loc_params_t loc = LocSelf(group.type);
+    loc.type = H5VL_OBJECT_BY_IDX;
+    loc.loc_data.loc_by_idx = {".", order, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
+    const auto ask = [&](H5VL_link_get_args_t* args) -> Status {
+      const herr_t result =
+          H5VLlink_get(group.under, &loc, NativeConnector(), args, DefaultDxpl(), nullptr);
+      return result < 0 ? AlreadyReported() : OkStatus();
+    };
+    H5L_info2_t link;
+    H5VL_link_get_args_t args;
+    args.op_type = H5VL_LINK_GET_INFO;
+    args.args.get_info.linfo = &link;
+    H5ZARR_RETURN_IF_ERROR(ask(&args));
+    std::size_t length = 0;
+    args.op_type = H5VL_LINK_GET_NAME;
+    args.args.get_name = {0, nullptr, &length};
+    H5ZARR_RETURN_IF_ERROR(ask(&args));
+    std::string name(length + 1, '\0');
+    args.args.get_name = {name.size(), name.data(), &length};
+    H5ZARR_RETURN_IF_ERROR(ask(&args));
+    name.resize(length);
+    names.push_back({std::move(name), link.type});
+  }
+  return names;
+}
+
 }  // namespace h5zarr::host

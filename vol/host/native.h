@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "host/error_stack.h"
@@ -94,6 +95,13 @@ H5O_token_t TokenOfKey(uint64_t key);
 Result<NativeHandle> OpenByToken(NativeObject in_file, uint64_t token);
 
 Result<unsigned long> FileNumber(void* file);
+
+struct LinkName {
+  std::string name;
+  H5L_type_t type = H5L_TYPE_HARD;
+};
+// The links of a group, by name or in the order they were made.
+Result<std::vector<LinkName>> LinkNames(NativeObject group, H5_index_t order);
 
 // Runs `change`, which removes a message (a link, an attribute) from the header of `object` and may thereby
 // lower the link count of that same object. In headers as new as a shadow's, HDF5 keeps a count above one

@@ -182,28 +182,32 @@ unsigned ReferenceKinds(hid_t type) {
   }
 }
 
+Result<Handle> PackedCompound(const std::vector<std::pair<std::string, Handle>>& members) {
+  std::size_t size_bytes = 0;
+  for (const auto& [name, member] : members) size_bytes += H5Tget_size(member.get());
+  Handle packed(H5Tcreate(H5T_COMPOUND, size_bytes));
+  std::size_t offset_bytes = 0;
+  for (const auto& [name, member] : members) {
+    if (H5Tinsert(packed.get(), name.c_str(), offset_bytes, member.get()) < 0) {
+      return Hdf5Failure("a packed compound");
+    }
+    offset_bytes += H5Tget_size(member.get());
+  }
+  return packed;
+}
+
 Result<Handle> WithAnyReferences(hid_t type) {
   if (ReferenceKinds(type) == 0) return Handle(H5Tcopy(type));
   if (TypeClass(type) == H5T_REFERENCE) return Handle(H5Tcopy(H5T_STD_REF));
   if (TypeClass(type) == H5T_COMPOUND) {
     std::vector<std::pair<std::string, Handle>> members;
-    std::size_t size_bytes = 0;
     for (int i = 0; i < H5Tget_nmembers(type); ++i) {
       const unsigned index = static_cast<unsigned>(i);
       const Handle member(H5Tget_member_type(type, index));
       H5ZARR_ASSIGN_OR_RETURN(Handle changed, WithAnyReferences(member.get()));
-      size_bytes += H5Tget_size(changed.get());
       members.emplace_back(MemberName(type, index), std::move(changed));
     }
-    Handle compound(H5Tcreate(H5T_COMPOUND, size_bytes));
-    std::size_t offset_bytes = 0;
-    for (const auto& [name, member] : members) {
-      if (H5Tinsert(compound.get(), name.c_str(), offset_bytes, member.get()) < 0) {
-        return Hdf5Failure("a compound of references");
-      }
-      offset_bytes += H5Tget_size(member.get());
-    }
-    return compound;
+    return PackedCompound(members);
   }
   const Handle base(H5Tget_super(type));
   H5ZARR_ASSIGN_OR_RETURN(const Handle changed, WithAnyReferences(base.get()));

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
@@ -50,6 +51,8 @@ bool HoldsVlenOrReference(hid_t type);
 // The kinds of references that a value of `type` holds, a bit each.
 inline constexpr unsigned kObjectReferences = 1, kRegionReferences = 2, kAnyReferences = 4;
 unsigned ReferenceKinds(hid_t type);
+// A compound of these members, one behind the other.
+Result<Handle> PackedCompound(const std::vector<std::pair<std::string, Handle>>& members);
 // `type` with H5T_STD_REF in place of every other reference. (As H5Tconvert cannot: outside files,
 // HDF5 has no conversion between references.)
 Result<Handle> WithAnyReferences(hid_t type);

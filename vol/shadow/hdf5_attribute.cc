@@ -74,7 +74,7 @@ void SetHdf5Member(Json* attributes, std::string_view name, Json value) {
 
 Json AttributesForProgram(const zarr::Node& node) {
   Json shown = Json::object();
-  const Json& attributes = const_cast<zarr::Node&>(node).attributes();
+  const Json& attributes = node.attributes();
   for (const auto& [name, value] : attributes.items()) {
     if (!IsHiddenAttribute(name)) shown[name] = WithPlainReferences(name, value);
   }

@@ -203,32 +203,32 @@ NodePtr StoreFile::NodeAtPath(const std::string& path) const {
   return nullptr;
 }
 
-NodePtr StoreFile::FindOrMakeNode(uint64_t token, H5I_type_t type) {
-  if (NodePtr node = FindNode(token)) return node;
+NodePtr StoreFile::MakeNode(uint64_t token, NodeState::Kind kind) {
   auto node = std::make_shared<NodeState>();
+  node->kind = kind;
   node->token = token;
   node->path = StagingPath();
   node->document_changed = true;
   ++pending_nodes_;
-  zarr::GroupMetadata group;
-  group.zarr_format = config_.zarr_format;
-  switch (type) {
-    case H5I_DATATYPE: node->kind = NodeState::Kind::kDatatype; break;
-    case H5I_DATASET: node->kind = NodeState::Kind::kDataset; break;
-    default: node->kind = NodeState::Kind::kGroup; node->group.filled = true; break;
-  }
-  node->node.metadata = std::move(group);
   nodes_[token] = node;
   return node;
 }
 
+NodePtr StoreFile::FindOrMakeNode(uint64_t token, H5I_type_t type) {
+  if (NodePtr node = FindNode(token)) return node;
+  NodeState::Kind kind = NodeState::Kind::kGroup;
+  if (type == H5I_DATATYPE) kind = NodeState::Kind::kDatatype;
+  if (type == H5I_DATASET) kind = NodeState::Kind::kDataset;
+  NodePtr node = MakeNode(token, kind);
+  zarr::GroupMetadata group;
+  group.zarr_format = config_.zarr_format;
+  node->group.filled = kind == NodeState::Kind::kGroup;
+  node->node.metadata = std::move(group);
+  return node;
+}
+
 NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
-  auto node = std::make_shared<NodeState>();
-  node->kind = NodeState::Kind::kDataset;
-  node->token = token;
-  node->path = StagingPath();
-  node->document_changed = true;
-  ++pending_nodes_;
+  NodePtr node = MakeNode(token, NodeState::Kind::kDataset);
   node->node.metadata = std::move(plan.metadata);
   node->dataset.element = std::move(plan.element);
   node->dataset.layout = plan.layout;
@@ -236,19 +236,13 @@ NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
   node->dataset.null_space = plan.null_space;
   node->dataset.chunk_unit = plan.chunk_unit;
   node->dataset.external = plan.external;
-  nodes_[token] = node;
   return node;
 }
 
 NodePtr StoreFile::MakeVirtual(uint64_t token, VirtualPlan plan) {
-  auto node = std::make_shared<NodeState>();
-  node->kind = NodeState::Kind::kDataset;
-  node->token = token;
-  node->path = StagingPath();
-  node->document_changed = true;
+  NodePtr node = MakeNode(token, NodeState::Kind::kDataset);
   node->node.metadata = std::move(plan.metadata);
   node->dataset.virtual_layout = std::move(plan.layout);
-  nodes_[token] = node;
   return node;
 }
 
@@ -357,15 +351,17 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
   return result;
 }
 
+Status StoreFile::CheckTakesLinks() const {
+  if (!root_is_array_) return OkStatus();
+  return UnsupportedError("'" + name_ + "' is a single Zarr array: nothing can be added to it");
+}
+
 Status StoreFile::CheckNewPath(const char* path) const {
   if (path == nullptr) return OkStatus();
   for (const std::string& name : SplitPath(path)) {
     H5ZARR_RETURN_IF_ERROR(zarr::CheckNodeName(name));
   }
-  if (root_is_array_) {
-    return UnsupportedError("'" + name_ + "' is a single Zarr array: nothing can be added to it");
-  }
-  return OkStatus();
+  return CheckTakesLinks();
 }
 
 std::string StoreFile::PathOfToken(uint64_t token) const {

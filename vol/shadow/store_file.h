@@ -153,7 +153,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // Before HDF5 removes or moves a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
 
-  // kInvalidArgument when the path's new components may not be names of Zarr nodes.
+  // kUnsupported for a store that is a single array: nothing can be added to it.
+  Status CheckTakesLinks() const;
+  // The same, and kInvalidArgument when the path's new components may not be names of Zarr nodes.
   Status CheckNewPath(const char* path) const;
 
   // A new dataset that HDF5 made natively: its node, placed nowhere yet.
@@ -211,6 +213,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadBroken(const NodePtr& group, const std::string& name, Status why);
   Result<Handle> OpenCommittedType(const Json& path, hid_t expected);
   Status LoadAttributes(const NodePtr& node, host::NativeObject native);
+  NodePtr MakeNode(uint64_t token, NodeState::Kind kind);  // placed nowhere yet
   Status LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored,
                        host::NativeObject native);
   Status LoadRoot();

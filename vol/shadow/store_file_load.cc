@@ -179,7 +179,7 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
 // where `node` was such a stub.
 Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& name,
                                      const zarr::Node& node) {
-  const Json& attributes = const_cast<zarr::Node&>(node).attributes();
+  const Json& attributes = node.attributes();
   const std::optional<std::string> soft =
       node.is_array() ? std::nullopt : SoftLinkStub(attributes);
   const std::optional<ExternalArray> array =
@@ -391,8 +391,7 @@ Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
 
 Status StoreFile::LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored,
                                 NativeObject native) {
-  AttributeJson attribute{
-      stored, AttributeDescription(const_cast<zarr::Node&>(node).attributes(), name)};
+  AttributeJson attribute{stored, AttributeDescription(node.attributes(), name)};
   if (name == "_FillValue" && node.is_array()) ReadFillValueAttribute(node.array(), &attribute);
   H5ZARR_ASSIGN_OR_RETURN(
       const AttributeValue converted,

@@ -62,7 +62,7 @@ Status StoreFile::RefreshAttributes(const zarr::Node& loaded, const zarr::Node& 
   const Json before = AttributesForProgram(loaded);
   const Json after = AttributesForProgram(now);
   const auto description = [](const zarr::Node& node, const std::string& name) {
-    return AttributeDescription(const_cast<zarr::Node&>(node).attributes(), name);
+    return AttributeDescription(node.attributes(), name);
   };
   const auto same = [&](const std::string& name) {
     const auto old_value = before.find(name);

@@ -94,39 +94,6 @@ Result<Json> Describe(const AttributeValue& value) {
   return Json{{"type", type}, {"shape", Json::array({1})}};
 }
 
-// The names of a group's links in the order they were made.
-Result<Json> LinkOrder(NativeObject group) {
-  H5G_info_t info;
-  H5VL_group_get_args_t get;
-  get.op_type = H5VL_GROUP_GET_INFO;
-  get.args.get_info.loc_params = host::LocSelf(group.type);
-  get.args.get_info.ginfo = &info;
-  if (H5VLgroup_get(group.under, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  Json order = Json::array();
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    H5VL_loc_params_t loc = host::LocSelf(group.type);
-    loc.type = H5VL_OBJECT_BY_IDX;
-    loc.loc_data.loc_by_idx = {".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
-    std::size_t length = 0;
-    H5VL_link_get_args_t args;
-    args.op_type = H5VL_LINK_GET_NAME;
-    args.args.get_name = {0, nullptr, &length};
-    for (int pass = 0; pass < 2; ++pass) {
-      std::string name(length + 1, '\0');
-      args.args.get_name.name = pass == 0 ? nullptr : name.data();
-      args.args.get_name.name_size = pass == 0 ? 0 : name.size();
-      if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                       nullptr) < 0) {
-        return host::AlreadyReported();
-      }
-      if (pass == 1) order.push_back(name.substr(0, length));
-    }
-  }
-  return order;
-}
-
 // The type a committed datatype holds, as JSON.
 Result<Json> CommittedType(NativeObject native) {
   std::size_t bytes = 0;
@@ -339,7 +306,10 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
     attributes["_LINKS"] = std::move(links);
   }
   if (node->group.ordered) {
-    H5ZARR_ASSIGN_OR_RETURN(Json order, LinkOrder(native.object()));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links_in_order,
+                            host::LinkNames(native.object(), H5_INDEX_CRT_ORDER));
+    Json order = Json::array();
+    for (const host::LinkName& link : links_in_order) order.push_back(link.name);
     SetHdf5Member(&attributes, "order", std::move(order));
   }
   return OkStatus();

@@ -216,22 +216,12 @@ Result<Handle> StoredCompound(hid_t type, Endian endian) {
   const Handle part = ComplexPart(type);
   if (part.valid()) return MakeComplexCompound(MakeFloat(H5Tget_size(part.get()), "", endian));
   std::vector<std::pair<std::string, Handle>> members;
-  std::size_t size_bytes = 0;
   for (int i = 0; i < H5Tget_nmembers(type); ++i) {
     Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)));
     H5ZARR_ASSIGN_OR_RETURN(Handle stored, StoredForm(member.get(), Endian::kLittle));
-    size_bytes += H5Tget_size(stored.get());
     members.emplace_back(MemberName(type, static_cast<unsigned>(i)), std::move(stored));
   }
-  Handle packed(H5Tcreate(H5T_COMPOUND, size_bytes));
-  std::size_t offset_bytes = 0;
-  for (const auto& [name, member] : members) {
-    if (H5Tinsert(packed.get(), name.c_str(), offset_bytes, member.get()) < 0) {
-      return Hdf5Failure("a packed compound");
-    }
-    offset_bytes += H5Tget_size(member.get());
-  }
-  return packed;
+  return PackedCompound(members);
 }
 
 Result<Handle> StoredForm(hid_t type, Endian endian) {

@@ -66,9 +66,8 @@ Result<bool> HasDocument(Store* store, const std::string& path, std::string_view
 
 }  // namespace
 
-Json& Node::attributes() {
-  return is_array() ? std::get<ArrayMetadata>(metadata).attributes
-                    : std::get<GroupMetadata>(metadata).attributes;
+const Json& Node::attributes() const {
+  return is_array() ? array().attributes : group().attributes;
 }
 
 Result<std::optional<Buffer>> Hierarchy::ReadDocument(const std::string& key) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct Node {
   bool is_array() const { return std::holds_alternative<ArrayMetadata>(metadata); }
   const ArrayMetadata& array() const { return std::get<ArrayMetadata>(metadata); }
   const GroupMetadata& group() const { return std::get<GroupMetadata>(metadata); }
-  Json& attributes();
+  const Json& attributes() const;
+  Json& attributes() { return const_cast<Json&>(std::as_const(*this).attributes()); }
 };
 
 class Hierarchy {

@@ -15,8 +15,8 @@
 #include "h5/file_access.h"
 #include "h5/file_name.h"
 #include "host/host_api.h"
+#include "location/location.h"
 #include "shadow/creation_map.h"
-#include "store/local_store.h"
 
 namespace h5zarr {
 namespace {
@@ -64,6 +64,12 @@ Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t f
   return Wrap(under, H5I_FILE, nullptr);
 }
 
+Status RemoveAll(const FileName& name) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                          OpenLocation(name.path, true, Config()));
+  return store->DeletePrefix("");
+}
+
 // Clears the way for a new store: nothing, a store, an empty folder or an empty file (a temporary name
 // that was reserved) may be in it, nothing else.
 Status MakeRoom(const FileName& name, unsigned flags) {
@@ -89,7 +95,7 @@ Status MakeRoom(const FileName& name, unsigned flags) {
                       "': a folder that is neither empty nor a Zarr store is there",
                   EISDIR);
   }
-  return MakeLocalStore(name.path)->DeletePrefix("");
+  return RemoveAll(name);
 }
 
 bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
@@ -370,7 +376,7 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
     shadow::ConsolidatedAbove above(name.path, false);
     H5ZARR_RETURN_IF_ERROR(above.Invalidate());
-    H5ZARR_RETURN_IF_ERROR(MakeLocalStore(name.path)->DeletePrefix(""));
+    H5ZARR_RETURN_IF_ERROR(RemoveAll(name));
     return above.Rewrite();
   }
   H5VL_file_specific_args_t native_args = *args;

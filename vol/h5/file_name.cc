@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "location/location.h"
 #include "store/local_store.h"
 #include "zarr/hierarchy.h"
 
@@ -85,8 +86,9 @@ bool HasRootDocument(const std::string& path) {
 bool IsStore(const std::string& path) {
   if (HasRootDocument(path)) return true;
   if (!IsFolder(path)) return false;
-  const std::unique_ptr<Store> store = MakeLocalStore(path, {.read_only = true});
-  zarr::Hierarchy hierarchy(store.get());
+  const auto store = OpenLocation(path, false, Config());
+  if (!store.ok()) return false;
+  zarr::Hierarchy hierarchy(store->get());
   const auto root = hierarchy.Open("");
   return root.ok() && root->has_value();
 }

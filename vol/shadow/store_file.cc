@@ -6,26 +6,17 @@
 #include <algorithm>
 
 #include "host/host_api.h"
+#include "location/location.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/lossy_filters.h"
 #include "shadow/reference_map.h"
-#include "store/local_store.h"
 
 namespace h5zarr::shadow {
 namespace {
 
 // Soft links followed in one path, as HDF5's own default bounds them generously.
 constexpr int kMaxSoftLinks = 64;
-
-std::unique_ptr<Store> MakeStore(const std::string& path, bool writable, const Config& config) {
-  LocalStoreOptions options;
-  options.read_only = !writable;
-  options.durable = config.durable;
-  if (config.io == Config::Io::kUring) options.io = LocalStoreOptions::Io::kUring;
-  if (config.io == Config::Io::kDirect) options.io = LocalStoreOptions::Io::kDirect;
-  return MakeLocalStore(path, options);
-}
 
 // The name under which the array of a store that is nothing but an array is shown.
 std::string RootArrayName(const std::string& path) {
@@ -54,15 +45,15 @@ std::string JoinParts(const std::deque<std::string>& parts) {
   return path;
 }
 
-StoreFile::StoreFile(std::string path, std::string name, bool writable, const Config& config,
-                     Executor* executor)
+StoreFile::StoreFile(std::string path, std::string name, std::unique_ptr<Store> place, bool writable,
+                     const Config& config, Executor* executor)
     : path_(std::move(path)),
       name_(std::move(name)),
       writable_(writable),
       config_(config),
       executor_(executor),
       pid_(getpid()),
-      store_(MakeStore(path_, writable, config)),
+      store_(std::move(place)),
       background_(config.memory_bytes),
       hierarchy_(store_.get()),
       consolidated_above_(path_, config.durable) {}
@@ -72,8 +63,9 @@ StoreFile::~StoreFile() = default;
 Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string name, bool create,
                                                    bool writable, const Config& config,
                                                    Executor* executor) {
-  std::shared_ptr<StoreFile> store(
-      new StoreFile(std::move(path), std::move(name), writable, config, executor));
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> place, OpenLocation(path, writable, config));
+  std::shared_ptr<StoreFile> store(new StoreFile(std::move(path), std::move(name), std::move(place),
+                                                 writable, config, executor));
   if (create) {
     zarr::GroupMetadata group;
     group.zarr_format = config.zarr_format;
@@ -160,12 +152,7 @@ Result<uint64_t> StoreFile::StoredBytes() const {
   return total;
 }
 
-Status StoreFile::CheckThere() const {
-  struct stat status;
-  if (stat(path_.c_str(), &status) == 0 || errno != ENOENT) return OkStatus();
-  return Status(StatusCode::kIo, "the store '" + name_ + "' has been removed while it was open",
-                ENOENT);
-}
+Status StoreFile::CheckThere() const { return store_->CheckThere(); }
 
 // --- open objects --------------------------------------------------------------------------------
 

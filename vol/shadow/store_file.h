@@ -71,7 +71,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
  public:
   static constexpr std::size_t kManyPending = 1000;
 
-  // `path`: canonical absolute path; `name`: as the program spelled it. Reads the root document of an
+  // `path`: the location (location/location.h); `name`: as the program spelled it. Reads the root document of an
   // existing store (`create` false): kNotFound when there is no store, kCorrupt or kUnsupported when
   // the document is damaged. `executor` must outlive the store.
   static Result<std::shared_ptr<StoreFile>> Make(std::string path, std::string name, bool create,
@@ -192,14 +192,14 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool forked() const;
   // The sum of the sizes of all objects of the store, documents too. Walks it.
   Result<uint64_t> StoredBytes() const;
-  // kIo (ENOENT) when the store's folder was removed by somebody: there is nothing to save to.
+  // kIo (ENOENT) when the store's place was removed by somebody: there is nothing to save to.
   Status CheckThere() const;
   // What references lead to. For the length of a callback: it may hold an identifier.
   ReferenceResolver References();
 
  private:
-  StoreFile(std::string path, std::string name, bool writable, const Config& config,
-            Executor* executor);
+  StoreFile(std::string path, std::string name, std::unique_ptr<Store> place, bool writable,
+            const Config& config, Executor* executor);
 
   // store_file_load.cc
   Status LoadChild(const NodePtr& group, const std::string& name);

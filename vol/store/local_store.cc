@@ -27,6 +27,7 @@ class LocalStore : public Store {
 
   std::string Describe() const override { return "file://" + (root_.empty() ? "/" : root_); }
   bool read_only() const override { return options_.read_only; }
+  Status CheckThere() override;
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
     return ReadLocalBatch(root_, options_, scratch_, ops, sink, executor);
@@ -69,6 +70,12 @@ Status CheckWrittenKey(std::string_view key) {
     return InvalidArgumentError("key '" + std::string(key) + "' has the name of a temporary file");
   }
   return OkStatus();
+}
+
+Status LocalStore::CheckThere() {
+  struct stat info;
+  if (stat(PathOf("").c_str(), &info) == 0 || errno != ENOENT) return OkStatus();
+  return Status(StatusCode::kIo, "'" + PathOf("") + "' has been removed while it was open", ENOENT);
 }
 
 Result<std::optional<Buffer>> LocalStore::Read(std::string_view key, Generation* generation) {

@@ -100,6 +100,10 @@ class Store {
   virtual std::string Describe() const = 0;
   virtual bool read_only() const { return false; }
 
+  // kIo (ENOENT) when the place of the store itself is gone, so that nothing it does not have can be
+  // taken for absent. A store whose place cannot go, or that cannot tell cheaply, says ok.
+  virtual Status CheckThere() { return OkStatus(); }
+
   // Reads everything in `ops` as one batch: sorted and coalesced by this store's own limits, in
   // parallel on `executor`, each op delivered to `sink` as soon as its bytes are there, on the
   // thread that will use them. Returns after the last sink call. An object that is shorter than its

@@ -155,6 +155,15 @@ Status RefuseRemote(const FileName& name) {
                           "': remote stores are not supported by this version of h5zarr");
 }
 
+// A new file of this name would hide a version.
+Status RefuseVersion(const FileName& name) {
+  const auto version = FindIcechunk(name.path);
+  if (!version || version->version.empty()) return OkStatus();
+  return PermissionDeniedError("unable to create '" + name.given +
+                               "': it names a version of the Icechunk repository '" +
+                               version->repository + "', which can only be read");
+}
+
 void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
                   void** request) {
   return host::GuardPointer("file_create", [&]() -> Result<void*> {
@@ -163,6 +172,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
     const FileName name = ParseFileName(given);
     if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
+    H5ZARR_RETURN_IF_ERROR(RefuseVersion(name));
     if (!CreatesZarr(name, config, fapl)) {
       return CreateNative(given, flags, fcpl, fapl, dxpl, request);
     }
@@ -234,7 +244,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     GetConnector().stores.Remove(store.get());
   }
   H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
-  if (writable && access(name.path.c_str(), W_OK) != 0) {
+  if (writable && IsFolder(name.path) && access(name.path.c_str(), W_OK) != 0) {
     return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
@@ -346,7 +356,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const auto& question = args->args.is_accessible;
   const FileName name = ParseFileName(question.filename);
   const bool probe = IsProbe(question.fapl_id);
-  if (HasRootDocument(name.path)) {
+  if (HasRootDocument(name.path) || FindIcechunk(name.path)) {
     *question.accessible = true;
     // HDF5 2.x is about to open the store under the wrong connector: see RefuseMisregistration.
     if (probe && host::HostVersion().major >= 2) GetConnector().refused_probe = name.path;

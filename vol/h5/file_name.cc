@@ -57,19 +57,20 @@ FileName ParseFileName(const char* given) {
     name.path = resolved;
     return name;
   }
-  // Not there (yet): its folder may be.
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0              ? "/"
-                                                       : path.substr(0, slash);
-  const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (realpath(folder.c_str(), resolved) != nullptr) {
-    name.path = resolved;
-    if (name.path.back() != '/') name.path += '/';
-    name.path += base;
-  } else {
-    name.path = path;
+  // Not there (yet): its folder may be, or one above that (groups of a version are no folders).
+  std::size_t slash = path.rfind('/');
+  while (slash != std::string::npos && slash > 0 &&
+         realpath(path.substr(0, slash).c_str(), resolved) == nullptr) {
+    slash = path.rfind('/', slash - 1);
   }
+  std::string folder = slash == 0 ? "" : resolved;
+  if (slash == std::string::npos) {
+    folder = realpath(".", resolved) != nullptr ? resolved : ".";
+    path = "/" + path;
+    slash = 0;
+  }
+  if (folder == "/") folder.clear();
+  name.path = folder + path.substr(slash);
   return name;
 }
 
@@ -85,6 +86,7 @@ bool HasRootDocument(const std::string& path) {
 
 bool IsStore(const std::string& path) {
   if (HasRootDocument(path)) return true;
+  if (FindIcechunk(path)) return true;
   if (!IsFolder(path)) return false;
   const auto store = OpenLocation(path, false, Config());
   if (!store.ok()) return false;

@@ -20,7 +20,8 @@ bool IsFolder(const std::string& path);
 bool IsEmptyFolder(const std::string& path);
 // A folder with a Zarr document of its own. At most four `stat`s.
 bool HasRootDocument(const std::string& path);
-// Also a folder whose groups are implicit. Looks at more than HasRootDocument.
+// Also a folder whose groups are implicit, and versions of an Icechunk repository. Looks at more than
+// HasRootDocument.
 bool IsStore(const std::string& path);
 // The outermost folder around (or at) `path` that is a Zarr store by its own document.
 std::string OutermostStore(const std::string& path);

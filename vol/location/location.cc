@@ -1,5 +1,13 @@
 #include "location/location.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "icechunk/icechunk_store.h"
+#include "icechunk/repository.h"
 #include "store/local_store.h"
 
 namespace h5zarr {
@@ -16,8 +24,43 @@ std::unique_ptr<Store> OpenFolder(const std::string& path, bool writable, const 
 
 }  // namespace
 
+std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
+  // The longest part of the name that is there: it is the repository, or there is none.
+  std::string there = location;
+  struct stat info;
+  while (stat(there.c_str(), &info) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) return std::nullopt;
+    const std::size_t end = there.find_last_of("/@");
+    if (end == std::string::npos || end == 0) return std::nullopt;
+    there.resize(end);
+  }
+  if (!S_ISDIR(info.st_mode)) return std::nullopt;
+  const std::unique_ptr<Store> folder = MakeLocalStore(there, {.read_only = true});
+  const Result<bool> found = icechunk::IsRepository(*folder);
+  if (!found.ok() || !*found) return std::nullopt;
+  IcechunkLocation parts;
+  std::string_view rest = std::string_view(location).substr(there.size());
+  parts.repository = std::move(there);
+  if (rest.starts_with('@')) {
+    rest.remove_prefix(1);
+    parts.version = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(parts.version.size());
+  }
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  parts.node_path = rest;
+  return parts;
+}
+
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config) {
+  if (const auto version = FindIcechunk(location)) {
+    if (writable) {
+      return PermissionDeniedError("'" + location +
+                                   "': a version of an Icechunk repository can only be read");
+    }
+    return icechunk::OpenSnapshot(OpenFolder(version->repository, false, config), version->version,
+                                  version->node_path);
+  }
   return OpenFolder(location, writable, config);
 }
 

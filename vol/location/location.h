@@ -2,12 +2,18 @@
 // knows every kind of store: a new kind is a case here, and nothing above changes.
 //
 // A location is the canonical name of a place, which is also its identity (equal locations are one
-// store): the absolute path of a folder, resolved through links. It is made by h5/file_name from
-// what a program wrote.
+// store). It is made by h5/file_name from what a program wrote:
+//   /a/x.zarr             a folder: absolute, resolved through links
+//   /a/x.icechunk         an Icechunk repository (known by what is in it, not by its name), at the tip
+//                         of branch "main"
+//   /a/x.icechunk@v1      …at tag "v1", or else at branch "v1"; also @tag:v1, @branch:v1, @snapshot:ID
+//   /a/x.icechunk@v1/g    …group "g" of it
+// A name is taken literally first: "@v1" is a version only where nothing is called so.
 #ifndef H5ZARR_LOCATION_LOCATION_H_
 #define H5ZARR_LOCATION_LOCATION_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/config.h"
@@ -16,8 +22,19 @@
 
 namespace h5zarr {
 
+// A version of a repository, or a node in one.
+struct IcechunkLocation {
+  std::string repository;  // its folder
+  std::string version;     // what follows '@'; empty for the tip of branch "main"
+  std::string node_path;   // "" for the root
+};
+
+// What `location` says when it leads into an Icechunk repository; nothing when it does not. Whether
+// there is such a version is not asked. Costs one `stat` where the location exists as it is.
+std::optional<IcechunkLocation> FindIcechunk(const std::string& location);
+
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
-// folder need not exist). kPermissionDenied when `writable`, and the place can only be read.
+// folder need not exist), except of versions: kNotFound. kPermissionDenied when `writable`, and the place can only be read.
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config);
 

@@ -13,6 +13,7 @@ from support import environment
 CASES = Path(os.environ.get("H5ZARR_CASES", Path(__file__).resolve().parents[3] / "shared" / "cases"))
 PASSING = """
 dtype-bool-complex-half fault-fork-threads fault-kill-and-full fill-missing-chunk fill-v2-forms
+http-flaky http-range-habits
 meta-consolidated-stale meta-key-encoding names-odd-and-hostile native-selection-zoo order-f-v2
 plugin-present-bad-files resize-shrink-grow ro-no-trace-and-locks shape-many-chunks shape-zero-length
 shard-index-no-crc shard-inner-walk shard-rmw-lost-update shard-truncated-killed shard-whole-write

@@ -120,6 +120,21 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) { return SetBytes(v, &c->memory_bytes); }},
     {"cache_bytes", "a number of bytes, e.g. 64MiB",
      [](std::string_view v, Config* c) { return SetBytes(v, &c->cache_bytes); }},
+    {"concurrency", "1 to 1024",
+     [](std::string_view v, Config* c) { return SetInt(v, 1, 1024, &c->concurrency); }},
+    {"retries", "0 to 100",
+     [](std::string_view v, Config* c) { return SetInt(v, 0, 100, &c->retries); }},
+    {"timeout_s", "1 to 3600",
+     [](std::string_view v, Config* c) { return SetInt(v, 1, 3600, &c->timeout_s); }},
+    {"missing", "404, 403",
+     [](std::string_view v, Config* c) {
+       return Choose<bool>(v, &c->missing_is_403, {{"404", false}, {"403", true}});
+     }},
+    {"headers_file", "the path of a file",
+     [](std::string_view v, Config* c) {
+       c->headers_file = v;
+       return !v.empty();
+     }},
 };
 
 std::string KeyNames() {

@@ -32,6 +32,12 @@ struct Config {
   bool durable = false;
   uint64_t memory_bytes = 256ull << 20;
   uint64_t cache_bytes = 64ull << 20;
+  // Remote stores:
+  int concurrency = 32;          // requests at once to one server
+  int retries = 8;
+  int timeout_s = 30;            // without progress
+  bool missing_is_403 = false;   // missing=403
+  std::string headers_file;
 
   // Applies "key=value;…" on top of this. kInvalidArgument for an unknown key (the message lists
   // the valid ones) or a value that is none of the key's.

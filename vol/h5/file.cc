@@ -17,6 +17,7 @@
 #include "host/host_api.h"
 #include "location/location.h"
 #include "shadow/creation_map.h"
+#include "store/url.h"
 
 namespace h5zarr {
 namespace {
@@ -142,7 +143,7 @@ Status RefuseOverlap(const FileName& name, bool writable) {
                         name.path.starts_with(store->path() + "/");
     if (!nested && OutermostStore(store->path()) != *outermost) continue;
     return Status(StatusCode::kPermissionDenied,
-                  "unable to open '" + name.given + "': '" + store->name() +
+                  "unable to open '" + ShownName(name.given) + "': '" + ShownName(store->name()) +
                       "', a part of the same Zarr store, is open, and one of them for writing; use "
                       "the open file, or close it first",
                   EAGAIN);
@@ -151,8 +152,11 @@ Status RefuseOverlap(const FileName& name, bool writable) {
 }
 
 Status RefuseRemote(const FileName& name) {
+  if (IsHttpUrl(name.path)) {
+    return PermissionDeniedError("'" + ShownName(name.given) + "': over HTTP stores can only be read");
+  }
   return UnsupportedError("'" + name.given +
-                          "': remote stores are not supported by this version of h5zarr");
+                          "': s3:// stores are not supported by this version of h5zarr");
 }
 
 // A new file of this name would hide a version.
@@ -216,7 +220,7 @@ Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName&
   const bool writable = (flags & H5F_ACC_RDWR) != 0;
   if (writable && !store->writable()) {
     return Status(StatusCode::kPermissionDenied,
-                  "unable to open '" + name.given + "' for writing: it is open read-only", EAGAIN);
+                  "unable to open '" + ShownName(name.given) + "' for writing: it is open read-only", EAGAIN);
   }
   H5ZARR_RETURN_IF_ERROR(CheckSecondOpen(*store, store->FileLocation(), fapl, flags));
   void* file = store->FileLocation().under;
@@ -243,7 +247,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.
     GetConnector().stores.Remove(store.get());
   }
-  H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
+  if (!name.remote) H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
   if (writable && IsFolder(name.path) && access(name.path.c_str(), W_OK) != 0) {
     return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
   }
@@ -265,7 +269,7 @@ Status RefuseMisregistration(const FileName& name, hid_t fapl) {
   if (named != nullptr) return OkStatus();
   const host::Version version = host::HostVersion();
   return Status(StatusCode::kUnsupported,
-                "'" + name.given + "' is a Zarr store, and HDF5 " + std::to_string(version.major) +
+                "'" + ShownName(name.given) + "' is a Zarr store, and HDF5 " + std::to_string(version.major) +
                     "." + std::to_string(version.minor) +
                     " opens it only when told the connector: set HDF5_VOL_CONNECTOR=zarr before "
                     "the program starts",
@@ -279,7 +283,10 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
     const FileName name = ParseFileName(given);
     H5ZARR_RETURN_IF_ERROR(RefuseMisregistration(name, fapl));
-    if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
+    if (name.remote && HasDefaultDriver(fapl)) {
+      if (!IsHttpUrl(name.path)) return RefuseRemote(name);
+      return OpenStore(name, flags, config, fapl, dxpl, request);
+    }
     if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
     H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
     void* under = H5VLfile_open(given, flags, native_fapl.get(), dxpl, request);
@@ -356,7 +363,8 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const auto& question = args->args.is_accessible;
   const FileName name = ParseFileName(question.filename);
   const bool probe = IsProbe(question.fapl_id);
-  if (HasRootDocument(name.path) || FindIcechunk(name.path)) {
+  if (HasRootDocument(name.path) || FindIcechunk(name.path) ||
+      (IsHttpUrl(name.path) && IsStore(name.path))) {
     *question.accessible = true;
     // HDF5 2.x is about to open the store under the wrong connector: see RefuseMisregistration.
     if (probe && host::HostVersion().major >= 2) GetConnector().refused_probe = name.path;

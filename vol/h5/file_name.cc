@@ -9,13 +9,14 @@
 #include <string_view>
 
 #include "location/location.h"
+#include "store/url.h"
 #include "store/local_store.h"
 #include "zarr/hierarchy.h"
 
 namespace h5zarr {
 namespace {
 
-constexpr std::string_view kRemoteSchemes[] = {"http://", "https://", "s3://"};
+constexpr std::string_view kRemoteSchemes[] = {"s3://"};
 
 std::string PercentDecoded(std::string_view text) {
   std::string decoded;
@@ -32,6 +33,12 @@ std::string PercentDecoded(std::string_view text) {
   return decoded;
 }
 
+// Without '/' at the end of the path: the same store by either name.
+std::string CanonicalUrl(Url url) {
+  while (url.path.ends_with('/')) url.path.pop_back();
+  return url.Text();
+}
+
 bool IsRegularFile(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -45,6 +52,13 @@ FileName ParseFileName(const char* given) {
   std::string path = name.given;
   for (std::string_view scheme : kRemoteSchemes) {
     if (path.starts_with(scheme)) name.remote = true;
+  }
+  if (name.remote || IsHttpUrl(path)) {
+    name.remote = true;
+    const Result<Url> url = ParseUrl(path);
+    name.path = url.ok() ? CanonicalUrl(*url) : path;
+    name.looks_like_zarr = url.ok() && name.path.substr(0, name.path.find('?')).ends_with(".zarr");
+    return name;
   }
   if (path.starts_with("file://")) {
     path = PercentDecoded(std::string_view(path).substr(7));
@@ -87,7 +101,7 @@ bool HasRootDocument(const std::string& path) {
 bool IsStore(const std::string& path) {
   if (HasRootDocument(path)) return true;
   if (FindIcechunk(path)) return true;
-  if (!IsFolder(path)) return false;
+  if (!IsFolder(path) && !IsHttpUrl(path)) return false;
   const auto store = OpenLocation(path, false, Config());
   if (!store.ok()) return false;
   zarr::Hierarchy hierarchy(store->get());

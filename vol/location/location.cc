@@ -8,7 +8,10 @@
 
 #include "icechunk/icechunk_store.h"
 #include "icechunk/repository.h"
+#include "store/http_store.h"
 #include "store/local_store.h"
+#include "store/url.h"
+#include "zarr/consolidated_store.h"
 
 namespace h5zarr {
 namespace {
@@ -20,6 +23,21 @@ std::unique_ptr<Store> OpenFolder(const std::string& path, bool writable, const 
   if (config.io == Config::Io::kUring) options.io = LocalStoreOptions::Io::kUring;
   if (config.io == Config::Io::kDirect) options.io = LocalStoreOptions::Io::kDirect;
   return MakeLocalStore(path, options);
+}
+
+Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
+                                        const Config& config) {
+  HttpOptions options;
+  options.concurrency = config.concurrency;
+  options.retries = config.retries;
+  options.timeout_s = config.timeout_s;
+  options.missing_is_403 = config.missing_is_403;
+  options.headers_file = config.headers_file;
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeHttpStore(url, options));
+  if (writable) {
+    return PermissionDeniedError("'" + store->Describe() + "': over HTTP stores can only be read");
+  }
+  return zarr::ListByConsolidated(std::move(store));
 }
 
 }  // namespace
@@ -53,6 +71,7 @@ std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
 
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config) {
+  if (IsHttpUrl(location)) return OpenHttp(location, writable, config);
   if (const auto version = FindIcechunk(location)) {
     if (writable) {
       return PermissionDeniedError("'" + location +

@@ -9,6 +9,7 @@
 //   /a/x.icechunk@v1      …at tag "v1", or else at branch "v1"; also @tag:v1, @branch:v1, @snapshot:ID
 //   /a/x.icechunk@v1/g    …group "g" of it
 // A name is taken literally first: "@v1" is a version only where nothing is called so.
+//   https://host/x.zarr   objects behind a web server
 #ifndef H5ZARR_LOCATION_LOCATION_H_
 #define H5ZARR_LOCATION_LOCATION_H_
 
@@ -34,7 +35,8 @@ struct IcechunkLocation {
 std::optional<IcechunkLocation> FindIcechunk(const std::string& location);
 
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
-// folder need not exist), except of versions: kNotFound. kPermissionDenied when `writable`, and the place can only be read.
+// folder need not exist), except of versions: kNotFound. Of a place that cannot be listed consolidated
+// metadata are read. kPermissionDenied when `writable`, and the place can only be read.
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config);
 

@@ -11,6 +11,7 @@
 #include "shadow/hdf5_attribute.h"
 #include "shadow/lossy_filters.h"
 #include "shadow/reference_map.h"
+#include "store/url.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -74,7 +75,7 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
     return store;
   }
   H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> root, store->hierarchy_.Open(""));
-  if (!root) return NotFoundError("no Zarr store at " + store->path_);
+  if (!root) return NotFoundError("no Zarr store at " + ShownName(store->path_));
   if (root->is_array()) {
     store->root_is_array_ = true;
     store->root_array_name_ = RootArrayName(store->path_);
@@ -134,7 +135,7 @@ bool StoreFile::forked() const { return getpid() != pid_; }
 
 Status StoreFile::CheckWritable() const {
   if (!writable_) {
-    return PermissionDeniedError("no write intent on '" + name_ + "': it was opened read-only");
+    return PermissionDeniedError("no write intent on '" + ShownName(name_) + "': it was opened read-only");
   }
   if (forked()) {
     return PermissionDeniedError("'" + name_ + "' was opened by process " + std::to_string(pid_) +
@@ -340,7 +341,7 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
 
 Status StoreFile::CheckTakesLinks() const {
   if (!root_is_array_) return OkStatus();
-  return UnsupportedError("'" + name_ + "' is a single Zarr array: nothing can be added to it");
+  return UnsupportedError("'" + ShownName(name_) + "' is a single Zarr array: nothing can be added to it");
 }
 
 Status StoreFile::CheckNewPath(const char* path) const {

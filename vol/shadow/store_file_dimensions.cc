@@ -114,8 +114,11 @@ Result<const std::map<std::string, BareDimension>*> StoreFile::BareDimensions(
   for (const auto& [name, document] : recorded.items()) {
     state.bare->emplace(name, BareDimension{std::nullopt, document});
   }
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          hierarchy_.ListNames(group->path));
+  const Result<std::vector<std::string>> listed = hierarchy_.ListNames(group->path);
+  // Where nothing can be listed there are no dimensions but those that are nodes.
+  if (listed.status().code() == StatusCode::kUnsupported) return &*state.bare;
+  H5ZARR_RETURN_IF_ERROR(listed.status());
+  const std::vector<std::string>& names = *listed;
   DimensionCensus census;
   for (std::size_t i = 0; i < names.size() && names.size() <= kMaxCensus; ++i) {
     const auto link = state.links.find(names[i]);

@@ -10,8 +10,6 @@
 namespace h5zarr {
 namespace {
 
-// A part whose sinks cost less than this is not worth making smaller.
-constexpr double kMinPartCostNs = 50'000;
 // Parts a thread, so that threads end at about the same time.
 constexpr double kPartsPerThread = 8;
 
@@ -82,7 +80,7 @@ class Planner {
     for (const ReadOp& op : ops_) sinks_ns += op.sink_cost_ns;
     if (sinks_ns >= kSerialBelowNs) {
       const double even_ns = sinks_ns / (kPartsPerThread * executor.threads());
-      max_part_sink_ns_ = std::max(kMinPartCostNs, even_ns);
+      max_part_sink_ns_ = std::max(limits_.min_part_sink_ns, even_ns);
     }
     plan_.cost_ns = sinks_ns;
     plan_.order.reserve(slots.size());
@@ -117,6 +115,7 @@ class Planner {
     }
     joinable_ = !alone;
     part_sink_ns_ = op.sink_cost_ns;
+    part_gap_bytes_ = 0;
   }
 
   ReadPart& StartPart(const Slot& slot, uint64_t begin, uint64_t end) {
@@ -140,13 +139,22 @@ class Planner {
     plan_.split_pieces.push_back(pieces);
   }
 
+  // Whether `gap_bytes` more may be read along with `part`, which would then have `joint_bytes`.
+  bool BridgesGap(uint64_t gap_bytes, uint64_t joint_bytes) {
+    if (gap_bytes <= limits_.gap_bytes) return true;
+    if (gap_bytes > limits_.wide_gap_bytes || limits_.wide_gap_share == 0) return false;
+    return part_gap_bytes_ + gap_bytes <= joint_bytes / limits_.wide_gap_share;
+  }
+
   // Adds `op`, the newest in the order, to the newest part if that pays.
   bool Join(const ReadOp& op) {
     ReadPart& part = plan_.parts.back();
-    if (op.range.offset > part.end && op.range.offset - part.end > limits_.gap_bytes) return false;
+    const uint64_t gap_bytes = op.range.offset > part.end ? op.range.offset - part.end : 0;
     const uint64_t end = std::max(part.end, op.range.offset + op.range.length);
     if (end - part.begin > limits_.max_bytes) return false;
+    if (!BridgesGap(gap_bytes, end - part.begin)) return false;
     if (part_sink_ns_ + op.sink_cost_ns > max_part_sink_ns_) return false;
+    part_gap_bytes_ += gap_bytes;
     part.end = end;
     part.last_op = plan_.order.size();
     part_sink_ns_ += op.sink_cost_ns;
@@ -159,6 +167,7 @@ class Planner {
   ReadPlan plan_;
   bool joinable_ = false;    // the newest part takes more ops
   double part_sink_ns_ = 0;  // of the newest part
+  uint64_t part_gap_bytes_ = 0;
 };
 
 }  // namespace
@@ -167,6 +176,30 @@ Result<ReadPlan> MakeReadPlan(std::span<const ReadOp> ops, const ReadPlanLimits&
                               Executor& executor) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<Slot> slots, SortedSlots(ops));
   return Planner(ops, limits).Plan(slots, executor);
+}
+
+Result<ByteRange> LocateRange(const ReadOp& op, uint64_t object_bytes, const std::string& name) {
+  const std::string has = name + ": the object has " + std::to_string(object_bytes) + " bytes";
+  const ByteRange& range = op.range;
+  switch (range.kind) {
+    case ByteRange::Kind::kWhole:
+      if (!op.target.empty() && op.target.size() != object_bytes) {
+        return CorruptError(has + ", expected " + std::to_string(op.target.size()));
+      }
+      return ByteRange::Span(0, object_bytes);
+    case ByteRange::Kind::kSuffix:
+      if (range.length > object_bytes) {
+        return CorruptError(has + ", expected at least " + std::to_string(range.length));
+      }
+      return ByteRange::Span(object_bytes - range.length, range.length);
+    case ByteRange::Kind::kSpan:
+      if (range.offset > object_bytes || range.length > object_bytes - range.offset) {
+        return CorruptError(has + ", expected [" + std::to_string(range.offset) + ", " +
+                            std::to_string(range.offset + range.length) + ") among them");
+      }
+      return range;
+  }
+  return InternalError("unknown kind of byte range");
 }
 
 }  // namespace h5zarr

@@ -490,27 +490,38 @@ std::optional<std::string> StringMember(const Json& object, std::string_view nam
   return member->get<std::string>();
 }
 
-std::optional<std::string_view> FindMemberText(std::string_view text, std::string_view name) {
+bool ForEachMemberText(
+    std::string_view text,
+    const std::function<void(std::string_view name, std::string_view value)>& visit) {
   constexpr std::string_view kSpace = " \n\r\t";
-  std::optional<std::string_view> found;
   std::size_t position = text.find('{');
-  if (position == std::string_view::npos) return found;
+  if (position == std::string_view::npos) return false;
   ++position;
   while (true) {
     position = text.find_first_not_of(" \n\r\t,", position);
-    if (position == std::string_view::npos || text[position] != '"') return found;
+    if (position == std::string_view::npos || text[position] != '"') {
+      return position != std::string_view::npos && text[position] == '}';
+    }
     const std::size_t name_end = SkipStringText(text, position);
-    if (name_end == std::string_view::npos) return found;
+    if (name_end == std::string_view::npos) return false;
     const std::string_view member = text.substr(position + 1, name_end - position - 2);
     position = text.find_first_not_of(kSpace, name_end);
-    if (position == std::string_view::npos || text[position] != ':') return found;
+    if (position == std::string_view::npos || text[position] != ':') return false;
     const std::size_t begin = text.find_first_not_of(kSpace, position + 1);
-    if (begin == std::string_view::npos) return found;
+    if (begin == std::string_view::npos) return false;
     const std::size_t end = SkipValueText(text, begin);
-    if (end == std::string_view::npos) return found;
-    if (member == name) found = text.substr(begin, end - begin);
+    if (end == std::string_view::npos) return false;
+    visit(member, text.substr(begin, end - begin));
     position = end;
   }
+}
+
+std::optional<std::string_view> FindMemberText(std::string_view text, std::string_view name) {
+  std::optional<std::string_view> found;
+  ForEachMemberText(text, [&](std::string_view member, std::string_view value) {
+    if (member == name) found = value;
+  });
+  return found;
 }
 
 }  // namespace h5zarr::zarr

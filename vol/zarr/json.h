@@ -4,6 +4,7 @@
 #define H5ZARR_ZARR_JSON_H_
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -51,6 +52,12 @@ std::optional<std::string> StringMember(const Json& object, std::string_view nam
 // found by matching brackets alone: a value of many megabytes costs one pass and no memory. Nothing
 // when there is none, or when `text` is too broken to tell.
 std::optional<std::string_view> FindMemberText(std::string_view text, std::string_view name);
+
+// Calls `visit(name, value)` with every member of the object `text`, found in the same way: the name as
+// it is written, without its quotes, and the value's text. False when `text` is too broken to tell.
+bool ForEachMemberText(
+    std::string_view text,
+    const std::function<void(std::string_view name, std::string_view value)>& visit);
 
 }  // namespace h5zarr::zarr
 

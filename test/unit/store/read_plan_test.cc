@@ -40,6 +40,21 @@ TEST_CASE("near ranges are joined whatever their order, far ones are not") {
   CHECK(PartsOf({Op("a", 301, 10), Op("a", 0, 200)}) == "0-200 301-311 ");
 }
 
+TEST_CASE("wider gaps are joined while they are a small share of the whole") {
+  ReadPlanLimits limits = Limits();
+  limits.wide_gap_bytes = 200;
+  limits.wide_gap_share = 5;
+  Executor executor(1);
+  const auto parts = [&](const std::vector<ReadOp>& ops) {
+    const auto plan = MakeReadPlan(ops, limits, executor);
+    REQUIRE(plan.ok());
+    return plan->parts.size();
+  };
+  CHECK(parts({Op("a", 0, 400), Op("a", 550, 400)}) == 1);                      // 150 of 950
+  CHECK(parts({Op("a", 0, 300), Op("a", 450, 100), Op("a", 700, 100)}) == 3);
+  CHECK(parts({Op("a", 0, 450), Op("a", 651, 349)}) == 2);                      // too wide
+}
+
 TEST_CASE("overlapping and repeated ranges share one part") {
   CHECK(PartsOf({Op("a", 0, 400), Op("a", 100, 50), Op("a", 0, 400), Op("a", 390, 30)}) ==
         "0-420 ");

@@ -1,0 +1,230 @@
+"""An HTTP server of files with bad habits, for tests: `python fault_server.py ROOT HABITS` (JSON) prints its
+port and serves on loopback until it is ended. GET /_log answers what was asked so far and forgets it;
+PUT /_habits changes the habits. A process of its own, since h5py keeps Python's lock while it waits.
+
+Habits:
+  latency_ms           before every answer
+  busy_every: N        each Nth request is answered by 503; busy_first: N: the first N of each path
+  cut_every: N         each Nth body ends half way; cut_first: N: the first N of each path
+  ranges               yes, no (the whole object), no-suffix (416), wrong (one byte further), no-total
+  tags                 strong, weak, none (and no Last-Modified), changing (with every answer)
+  redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
+  user, password       basic authentication; token: the header X-Token must have it
+  missing              the status where nothing is (404)
+  bytes_per_s          a slow body; stall_every: N: each Nth body stops half way and stays open
+  encoding             gzip, asked for or not
+  chunked              bodies without Content-Length
+"""
+import base64
+import gzip
+import http.server
+import json
+import os
+import sys
+import threading
+import time
+import urllib.parse
+
+SIGNED = "/signed/"
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, root, habits):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.root = os.path.realpath(root)
+        self.habits = habits
+        self.lock = threading.Lock()
+        self.log = []
+        self.requests = 0
+        self.seen = {}     # how often a path was asked for
+        self.links = {}    # how often a link was used
+        self.connections = 0
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def setup(self):
+        super().setup()
+        with self.server.lock:
+            self.server.connections += 1
+            self.connection_number = self.server.connections
+
+    def log_message(self, *_):
+        pass
+
+    def habit(self, name, default=None):
+        return self.server.habits.get(name, default)
+
+    def reply(self, status, body=b"", headers=(), cut=None):
+        chunked = self.habit("chunked") and status in (200, 206)
+        note = {"path": self.path, "range": self.headers.get("Range"), "status": status,
+                "bytes": len(body) if cut is None else len(body) // 2,
+                "connection": self.connection_number,
+                "headers": {k.lower(): v for k, v in self.headers.items()}}
+        with self.server.lock:
+            self.server.log.append(note)
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header(*(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(len(body)))))
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        if chunked:
+            pieces = [body[i:i + 1000] for i in range(0, len(body), 1000)] + [b""]
+            body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+        if cut is not None:
+            body = body[:len(body) // 2]
+        try:
+            speed = self.habit("bytes_per_s")
+            if speed:
+                step = max(1, speed // 20)
+                for i in range(0, len(body), step):
+                    self.wfile.write(body[i:i + step])
+                    time.sleep(0.05)
+            else:
+                self.wfile.write(body)
+            self.wfile.flush()
+        except OSError:
+            cut = "end"
+        if cut == "stall":
+            time.sleep(20)
+        if cut is not None:
+            self.close_connection = True
+
+    def do_PUT(self):
+        length = int(self.headers["Content-Length"])
+        with self.server.lock:
+            self.server.habits = json.loads(self.rfile.read(length))
+            self.server.seen.clear()
+            self.server.requests = 0
+            self.server.log = []
+        self.reply(204)
+
+    def do_HEAD(self):
+        self.reply(405)
+
+    def do_GET(self):
+        path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
+        if path == "/_log":
+            with self.server.lock:
+                body = json.dumps(self.server.log).encode()
+                self.server.log = []
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
+        time.sleep(self.habit("latency_ms", 0) / 1000)
+        with self.server.lock:
+            self.server.requests += 1
+            number = self.server.requests
+            times = self.server.seen[path] = self.server.seen.get(path, 0) + 1
+        if self.refused() or self.redirected(path):
+            return
+        if path.startswith(SIGNED):
+            path = self.signed(path)
+            if path is None:
+                return
+        if number % self.habit("busy_every", 1 << 60) == 0 or times <= self.habit("busy_first", 0):
+            self.reply(503, b"busy", [("Retry-After", "0")])
+            return
+        cut = None
+        if number % self.habit("cut_every", 1 << 60) == 0 or times <= self.habit("cut_first", 0):
+            cut = "end"
+        if number % self.habit("stall_every", 1 << 60) == 0:
+            cut = "stall"
+        self.serve(path, cut)
+
+    def refused(self):
+        if self.path.startswith(SIGNED):
+            if self.headers.get("Authorization") or self.headers.get("X-Token"):
+                self.reply(400, b"<Error><Code>InvalidArgument</Code></Error>")
+                return True
+            return False
+        if self.habit("user"):
+            word = f"{self.habit('user')}:{self.habit('password')}".encode()
+            if self.headers.get("Authorization") != "Basic " + base64.b64encode(word).decode():
+                self.reply(401, b"", [("WWW-Authenticate", "Basic")])
+                return True
+        if self.habit("token") and self.headers.get("X-Token") != self.habit("token"):
+            self.reply(403)
+            return True
+        return False
+
+    def redirected(self, path):
+        kind = self.habit("redirect")
+        if not kind or path.startswith(SIGNED):
+            return False
+        with self.server.lock:
+            link = f"{len(self.server.links)}"
+            self.server.links[link] = 0
+        target = f"{SIGNED}{link}{urllib.parse.quote(path)}?X-Amz-Signature=hush{link}"
+        self.reply(302, b"elsewhere", [("Location", target)])
+        return True
+
+    def signed(self, path):
+        link, path = path[len(SIGNED):].split("/", 1)
+        with self.server.lock:
+            self.server.links[link] = self.server.links.get(link, 0) + 1
+            uses = self.server.links[link]
+        if self.habit("redirect") == "expiring" and uses > self.habit("link_uses", 2):
+            self.reply(403, b"<Error><Code>AccessDenied</Code></Error>")
+            return None
+        return "/" + path
+
+    def serve(self, path, cut):
+        name = os.path.normpath(os.path.join(self.server.root, path.lstrip("/")))
+        if not name.startswith(self.server.root) or not os.path.isfile(name):
+            self.reply(self.habit("missing", 404), b"nothing here")
+            return
+        with open(name, "rb") as file:
+            whole = file.read()
+        tags = self.habit("tags", "strong")
+        tag = '"%x"' % os.stat(name).st_mtime_ns
+        if tags == "weak":
+            tag = "W/" + tag
+        if tags == "changing":
+            tag = '"%d"' % time.monotonic_ns()
+        headers = [] if tags == "none" else [("ETag", tag)]
+        wanted = self.headers.get("If-Match")
+        if wanted and (tags not in ("strong", "changing") or wanted != tag):
+            self.reply(412)
+            return
+        if self.habit("encoding"):
+            self.reply(200, gzip.compress(whole), headers + [("Content-Encoding", "gzip")])
+            return
+        asked = self.headers.get("Range")
+        ranges = self.habit("ranges", "yes")
+        if not asked or ranges == "no":
+            self.reply(200, whole, headers, cut)
+            return
+        first, last = asked.removeprefix("bytes=").split("-")
+        total = len(whole)
+        unsatisfied = [("Content-Range", f"bytes */{total}")]
+        if first == "":
+            if ranges == "no-suffix":
+                self.reply(416, b"", unsatisfied)
+                return
+            begin, end = max(0, total - int(last)), total
+        else:
+            begin, end = int(first), min(total, int(last) + 1) if last else total
+        if begin >= end:
+            self.reply(416, b"", unsatisfied)
+            return
+        if ranges == "wrong":
+            begin, end = begin + 1, end + 1
+        shown = "*" if ranges == "no-total" else str(max(total, end))
+        self.reply(206, whole[begin:end], headers + [("Content-Range", f"bytes {begin}-{end - 1}/{shown}")],
+                   cut)
+
+
+if __name__ == "__main__":
+    server = Server(sys.argv[1], json.loads(sys.argv[2]))
+    print(server.server_port, flush=True)
+    server.serve_forever()

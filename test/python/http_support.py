@@ -1,0 +1,75 @@
+"""HTTP servers for tests: the one of fault_server.py, and nginx where it is installed."""
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+
+class Server:
+    def __init__(self, url):
+        self.url = url
+
+    def requests(self):
+        """What was asked since the last call (or the last change of habits)."""
+        with urllib.request.urlopen(f"{self.url}/_log") as answer:
+            return json.load(answer)
+
+    def become(self, **habits):
+        urllib.request.urlopen(urllib.request.Request(
+            f"{self.url}/_habits", data=json.dumps(habits).encode(), method="PUT")).close()
+
+
+@contextlib.contextmanager
+def fault_server(root, **habits):
+    script = Path(__file__).with_name("fault_server.py")
+    process = subprocess.Popen([sys.executable, script, str(root), json.dumps(habits)],
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        yield Server(f"http://127.0.0.1:{process.stdout.readline().strip()}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def nginx(root, folder, extra=""):
+    """nginx over `root`, with `extra` lines in its location; yields its URL."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        pytest.skip("nginx is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = Path(folder)
+    owner = f"user {Path(root).owner()};" if Path("/proc/self").stat().st_uid == 0 else ""
+    configuration = folder / "nginx.conf"
+    configuration.write_text(f"""
+daemon off; master_process on; worker_processes 1; pid {folder}/nginx.pid; {owner}
+error_log {folder}/error.log;
+events {{ worker_connections 512; }}
+http {{
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  log_format short '$status $body_bytes_sent $request_uri $http_range'; access_log {folder}/access.log short;
+  server {{ listen 127.0.0.1:{port}; location / {{ root {root}; {extra} }} }}
+}}
+""")
+    process = subprocess.Popen([program, "-e", str(folder / "error.log"), "-c", str(configuration)],
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(100):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()

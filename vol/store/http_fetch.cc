@@ -1,0 +1,519 @@
+#include "store/http_fetch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <utility>
+
+namespace h5zarr {
+namespace {
+
+constexpr int kMaxRedirects = 10;
+constexpr int kMaxRenewals = 3;
+// Failures of names and connections are mostly mistakes: no long patience.
+constexpr int kMaxConnectRetries = 3;
+constexpr int kFirstDelayMs = 100;
+constexpr int kMaxDelayMs = 10'000;
+constexpr int kMaxRetryAfterMs = 30'000;
+// Slower than this, for as long as the time-out says, is standstill.
+constexpr long kLowSpeedBytesPerSecond = 256;
+constexpr long kMaxConnectSeconds = 20;
+// What a server that knows no ranges may have to send for one.
+constexpr uint64_t kMaxIgnoredRangeEnd = 64 << 20;
+// A failure after so much progress is as good as the first.
+constexpr uint64_t kProgressBytes = 1 << 20;
+constexpr std::size_t kMaxErrorText = 512;
+constexpr uint64_t kFirstRoomBytes = 64 << 10;
+
+bool MayPass(int status) {
+  switch (status) {
+    case 408: case 425: case 429: case 500: case 502: case 503: case 504: case 509:
+      return true;
+    default: return status >= 520 && status <= 530;  // of caches around a server
+  }
+}
+
+bool MayPass(CURLcode code) {
+  switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL: case CURLE_URL_MALFORMAT: case CURLE_NOT_BUILT_IN:
+    case CURLE_OUT_OF_MEMORY: case CURLE_PEER_FAILED_VERIFICATION: case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE: case CURLE_BAD_FUNCTION_ARGUMENT: case CURLE_UNKNOWN_OPTION:
+      return false;
+    default: return true;
+  }
+}
+
+bool IsStrong(const std::string& etag) { return etag.size() >= 2 && etag[0] == '"'; }
+
+// The code in S3's error documents: it says what no status does.
+std::string ErrorCode(const std::string& text) {
+  const std::size_t begin = text.find("<Code>");
+  const std::size_t end = text.find("</Code>");
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  return " (" + text.substr(begin + 6, end - begin - 6) + ")";
+}
+
+}  // namespace
+
+HttpFetch::HttpFetch(Query query, std::shared_ptr<HttpSession> session, std::function<void()> done)
+    : query_(std::move(query)), session_(std::move(session)), done_(std::move(done)) {
+  switch (query_.range.kind) {
+    case ByteRange::Kind::kWhole: asking_ = Asking::kWhole; break;
+    case ByteRange::Kind::kSuffix: asking_ = Asking::kSuffix; break;
+    case ByteRange::Kind::kSpan:
+      asking_ = Asking::kSpan;
+      begin_ = at_ = query_.range.offset;
+      end_ = begin_ + query_.range.length;
+      break;
+  }
+  const std::optional<HttpSession::Known> known = session_->Find(query_.url.Text());
+  if (!known) return;
+  location_ = known->location;
+  location_from_earlier_ = location_.has_value();
+  if (query_.expected.known() && known->generation == query_.expected) etag_ = known->etag;
+}
+
+HttpFetch::~HttpFetch() {
+  if (curl_ != nullptr) curl_->slist_free_all(header_list_);
+}
+
+// --- the request -----------------------------------------------------------------------------------
+
+std::string HttpFetch::RangeText() const {
+  switch (asking_) {
+    case Asking::kWhole: return at_ > 0 ? std::to_string(at_) + "-" : "";
+    case Asking::kSpan: return std::to_string(at_) + "-" + std::to_string(*end_ - 1);
+    case Asking::kSuffix: return "-" + std::to_string(query_.range.length);
+    case Asking::kLength: return "0-0";
+    case Asking::kLast: return "-1";
+  }
+  return "";
+}
+
+std::string HttpFetch::ShownRange() const {
+  const ByteRange& range = query_.range;
+  switch (range.kind) {
+    case ByteRange::Kind::kWhole: return "";
+    case ByteRange::Kind::kSuffix: return ", the last " + std::to_string(range.length) + " bytes";
+    case ByteRange::Kind::kSpan:
+      return ", bytes [" + std::to_string(range.offset) + ", " +
+             std::to_string(range.offset + range.length) + ")";
+  }
+  return "";
+}
+
+std::string HttpFetch::Describe() const { return "'" + query_.url.Shown() + "'" + ShownRange(); }
+
+Status HttpFetch::Prepare(const HttpLibrary& curl, CURL* handle) {
+  curl_ = &curl;
+  curl.slist_free_all(header_list_);
+  header_list_ = nullptr;
+  headers_ = HttpHeaders();
+  body_begun_ = keeps_body_ = satisfied_ = false;
+  attempt_bytes_ = 0;
+  broken_ = OkStatus();
+  error_text_.clear();
+  const Url& url = current_url();
+  bool complete = true;
+  const auto add_header = [&](const std::string& line) {
+    curl_slist* const longer = curl.slist_append(header_list_, line.c_str());
+    complete = complete && longer != nullptr;
+    if (longer != nullptr) header_list_ = longer;
+  };
+  // A signed URL is its own authorization; servers refuse two.
+  const bool is_signed = location_ && location_->IsPresigned();
+  if (!is_signed) {
+    for (const std::string& line : session_->HeadersFor(url)) add_header(line);
+  }
+  if (IsStrong(etag_)) add_header("If-Match: " + etag_);
+  add_header("Accept-Encoding: identity");
+  const auto set = [&](CURLoption option, auto value) {
+    complete = curl.easy_setopt(handle, option, value) == CURLE_OK && complete;
+  };
+  const HttpOptions& options = session_->options();
+  set(CURLOPT_URL, url.Text().c_str());
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_BUFFERSIZE, 256L << 10);
+  set(CURLOPT_USERAGENT, "h5zarr");
+  set(CURLOPT_HTTPHEADER, header_list_);
+  set(CURLOPT_CONNECTTIMEOUT, std::min<long>(options.timeout_s, kMaxConnectSeconds));
+  set(CURLOPT_LOW_SPEED_LIMIT, kLowSpeedBytesPerSecond);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_s));
+  set(CURLOPT_HEADERFUNCTION, &HttpFetch::OnHeader);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &HttpFetch::OnBody);
+  set(CURLOPT_WRITEDATA, this);
+  const std::string range = RangeText();
+  if (!range.empty()) set(CURLOPT_RANGE, range.c_str());
+  if (!session_->ca_file().empty()) set(CURLOPT_CAINFO, session_->ca_file().c_str());
+  if (!is_signed && !session_->HasAuthorization(url)) {
+    set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    if (!session_->netrc_file().empty()) set(CURLOPT_NETRC_FILE, session_->netrc_file().c_str());
+  }
+  return complete ? OkStatus() : InternalError(Describe() + ": libcurl refuses the request");
+}
+
+// --- the answer ------------------------------------------------------------------------------------
+
+size_t HttpFetch::OnHeader(char* data, size_t size, size_t count, void* fetch) {
+  try {
+    static_cast<HttpFetch*>(fetch)->headers_.AddLine({data, size * count});
+    return size * count;
+  } catch (...) {
+    return 0;
+  }
+}
+
+size_t HttpFetch::OnBody(char* data, size_t size, size_t count, void* fetch) {
+  try {
+    return static_cast<HttpFetch*>(fetch)->Write(data, size * count) ? size * count : 0;
+  } catch (...) {
+    return 0;
+  }
+}
+
+Status HttpFetch::CheckState() {
+  const std::string& validator = headers_.etag.empty() ? headers_.last_modified : headers_.etag;
+  const std::string& first = etag_.empty() ? last_modified_ : etag_;
+  if (!first.empty() && !validator.empty() && first != validator) {
+    return ChangedError(Describe() + ": the object has been replaced meanwhile");
+  }
+  etag_ = headers_.etag;
+  last_modified_ = headers_.last_modified;
+  if (object_bytes_ && query_.expected.known() &&
+      GenerationOf(etag_, last_modified_, *object_bytes_) != query_.expected) {
+    return ChangedError(Describe() + ": the object has been replaced meanwhile");
+  }
+  return OkStatus();
+}
+
+Status HttpFetch::MakeRoom(uint64_t bytes) {
+  if (!query_.target.empty() || memory_.size_bytes() >= bytes) return OkStatus();
+  uint64_t room = bytes;
+  if (!end_) room = std::max({kFirstRoomBytes, bytes, 2 * uint64_t{memory_.size_bytes()}});
+  H5ZARR_ASSIGN_OR_RETURN(Buffer larger, Buffer::Allocate(room));
+  if (at_ > begin_) std::memcpy(larger.data(), memory_.data(), at_ - begin_);
+  memory_ = std::move(larger);
+  return OkStatus();
+}
+
+// The whole object comes, whatever was asked for.
+Status HttpFetch::BeginWhole() {
+  stream_at_ = 0;
+  object_bytes_ = headers_.content_length;
+  if (asking_ == Asking::kLast) return OkStatus();
+  if (asking_ != Asking::kWhole) session_->NoteIgnoredRange();
+  if (asking_ == Asking::kLength) asking_ = Asking::kSuffix;
+  if (asking_ == Asking::kSuffix) {
+    if (!object_bytes_) {
+      return UnsupportedError(Describe() + ": the server knows no ranges, nor says how long its answer is");
+    }
+    if (*object_bytes_ >= query_.range.length) {
+      begin_ = at_ = *object_bytes_ - query_.range.length;
+      end_ = *object_bytes_;
+      asking_ = Asking::kSpan;
+    }
+  }
+  if (asking_ == Asking::kWhole) end_ = object_bytes_;
+  const uint64_t needed_bytes = end_.value_or(0);
+  if (asking_ != Asking::kWhole && needed_bytes > kMaxIgnoredRangeEnd) {
+    return UnsupportedError(Describe() + ": the server knows no ranges, and the object is too large to be "
+                            "read from its beginning for each");
+  }
+  return OkStatus();
+}
+
+Status HttpFetch::BeginPart() {
+  if (!headers_.content_range || !headers_.content_range->first) {
+    return Status(StatusCode::kIo, Describe() + ": HTTP status 206 without a Content-Range");
+  }
+  const ContentRange& range = *headers_.content_range;
+  stream_at_ = *range.first;
+  object_bytes_ = range.total;
+  const bool to_the_end = asking_ == Asking::kSuffix || asking_ == Asking::kLast;
+  if (to_the_end && !range.total) object_bytes_ = *range.last + 1;
+  if (AsksForLength()) return OkStatus();
+  if (asking_ == Asking::kSuffix && *object_bytes_ >= query_.range.length) {
+    begin_ = at_ = *object_bytes_ - query_.range.length;
+    end_ = *object_bytes_;
+    asking_ = Asking::kSpan;
+  }
+  if (asking_ == Asking::kWhole) end_ = range.total ? range.total : *range.last + 1;
+  // (Of an object that is too short BeginBody says so.)
+  const bool too_short = object_bytes_ && end_.value_or(0) > *object_bytes_;
+  if (!too_short && end_ && (stream_at_ != at_ || *range.last + 1 != *end_)) {
+    return Status(StatusCode::kIo, Describe() + ": the server answered with bytes [" +
+                                       std::to_string(*range.first) + ", " +
+                                       std::to_string(*range.last + 1) + ")");
+  }
+  return OkStatus();
+}
+
+Status HttpFetch::BeginBody() {
+  body_begun_ = true;
+  if (headers_.status != 200 && headers_.status != 206) return OkStatus();
+  if (!headers_.content_encoding.empty() && headers_.content_encoding != "identity") {
+    return UnsupportedError(Describe() + ": the server sends it encoded (Content-Encoding: " +
+                            headers_.content_encoding.substr(0, 20) + ")");
+  }
+  H5ZARR_RETURN_IF_ERROR(headers_.status == 200 ? BeginWhole() : BeginPart());
+  H5ZARR_RETURN_IF_ERROR(CheckState());
+  if (AsksForLength()) return OkStatus();
+  if (object_bytes_ && asking_ != Asking::kWhole &&
+      (asking_ == Asking::kSuffix || *end_ > *object_bytes_)) {
+    return CorruptError(Describe() + ": the object has only " + std::to_string(*object_bytes_) + " bytes");
+  }
+  if (end_ && !query_.target.empty() && *end_ - begin_ != query_.target.size()) {
+    return CorruptError(Describe() + ": the object has " + std::to_string(*end_ - begin_) +
+                        " bytes, expected " + std::to_string(query_.target.size()));
+  }
+  keeps_body_ = true;
+  return end_ ? MakeRoom(*end_ - begin_) : OkStatus();
+}
+
+// False ends the request.
+bool HttpFetch::Write(const char* data, uint64_t bytes) {
+  if (cancelled()) return false;
+  if (!body_begun_) {
+    broken_ = BeginBody();
+    if (!broken_.ok()) return false;
+  }
+  if (!keeps_body_) {
+    error_text_.append(data, std::min<uint64_t>(bytes, kMaxErrorText - error_text_.size()));
+    satisfied_ = AsksForLength() && object_bytes_.has_value();
+    return !satisfied_;
+  }
+  const uint64_t stream_end = stream_at_ + bytes;
+  if (stream_end > at_) {
+    const uint64_t skipped = at_ > stream_at_ ? at_ - stream_at_ : 0;
+    uint64_t taken = bytes - skipped;
+    if (end_) taken = std::min(taken, *end_ - at_);
+    const uint64_t room_end = at_ + taken - begin_;
+    if (!query_.target.empty() && room_end > query_.target.size()) {
+      broken_ = CorruptError(Describe() + ": the object has more than the " +
+                             std::to_string(query_.target.size()) + " bytes expected");
+      return false;
+    }
+    broken_ = MakeRoom(room_end);
+    if (!broken_.ok()) return false;
+    std::byte* const room = query_.target.empty() ? memory_.data() : query_.target.data();
+    std::memcpy(room + (at_ - begin_), data + skipped, taken);
+    at_ += taken;
+    attempt_bytes_ += taken;
+  }
+  stream_at_ = stream_end;
+  // The length of the object is known by its header where a length is; else the end must be seen.
+  satisfied_ = end_ && at_ == *end_ && stream_end > *end_ && object_bytes_.has_value();
+  return !satisfied_;
+}
+
+// --- what came of it -------------------------------------------------------------------------------
+
+HttpFetch::Next HttpFetch::Done(Status status) {
+  outcome_.status = std::move(status);
+  return {};
+}
+
+void HttpFetch::Fail(Status status) { outcome_.status = std::move(status); }
+
+// What is there of the object is of no use: its rest may be another's.
+void HttpFetch::Restart() {
+  at_ = begin_;
+  etag_.clear();
+  last_modified_.clear();
+}
+
+HttpFetch::Next HttpFetch::Retry(std::string why, bool overloaded, int at_most) {
+  if (attempt_bytes_ >= kProgressBytes) failures_ = 0;
+  if (++failures_ > std::min(at_most, session_->options().retries)) {
+    std::string tries;
+    if (failures_ > 1) tries = ", after " + std::to_string(failures_) + " attempts";
+    return Done(Status(StatusCode::kIo, Describe() + ": " + why + tries));
+  }
+  if (etag_.empty() && last_modified_.empty()) Restart();
+  int delay_ms = kFirstDelayMs;
+  for (int i = 1; i < failures_ && delay_ms < kMaxDelayMs; ++i) delay_ms *= 2;
+  delay_ms = std::min(delay_ms, kMaxDelayMs);
+  std::minstd_rand random(static_cast<unsigned>(
+      std::chrono::steady_clock::now().time_since_epoch().count() ^
+      reinterpret_cast<uintptr_t>(this)));
+  delay_ms = std::uniform_int_distribution<int>(delay_ms / 2, delay_ms)(random);
+  if (headers_.retry_after_s) {
+    delay_ms = std::max(delay_ms, std::min(*headers_.retry_after_s * 1000, kMaxRetryAfterMs));
+  }
+  return {Next::Step::kAgain, delay_ms, overloaded};
+}
+
+HttpFetch::Next HttpFetch::FinishRedirect() {
+  if (++redirects_ > kMaxRedirects) {
+    return Done(Status(StatusCode::kIo, Describe() + ": too many redirects"));
+  }
+  Result<Url> target = ResolveUrl(current_url(), headers_.location);
+  if (!target.ok()) {
+    return Done(Status(StatusCode::kIo, Describe() + ": redirected to " + target.status().message()));
+  }
+  if (current_url().scheme == "https" && target->scheme != "https") {
+    return Done(PermissionDeniedError(Describe() + ": redirected from https to http"));
+  }
+  if (target->IsPresigned()) {
+    const std::size_t at = target->authority.rfind('@');
+    if (at != std::string::npos) target->authority.erase(0, at + 1);
+  }
+  location_ = std::move(*target);
+  location_from_earlier_ = false;
+  session_->NoteLocation(query_.url.Text(), *location_);
+  return Again();
+}
+
+// Where the answer may only mean that the link of a redirect has expired: the server that gave it gives a
+// new one. False when that was tried already.
+bool HttpFetch::RenewLocation() {
+  if (!location_ || renewals_ == kMaxRenewals) return false;
+  ++renewals_;
+  session_->ForgetLocation(query_.url.Text());
+  location_.reset();
+  return true;
+}
+
+HttpFetch::Next HttpFetch::FinishDenied() {
+  if (RenewLocation()) return Again();
+  if (headers_.status == 403 && session_->options().missing_is_403) {
+    outcome_.absent = true;
+    return Done(OkStatus());
+  }
+  return Done(PermissionDeniedError(Describe() + ": " + headers_.ShownStatus() +
+                                    ErrorCode(error_text_)));
+}
+
+HttpFetch::Next HttpFetch::FinishUnsatisfiable() {
+  std::optional<uint64_t> total;
+  if (headers_.content_range) total = headers_.content_range->total;
+  if (asking_ == Asking::kSuffix && (!total || *total >= query_.range.length) && total != 0u) {
+    // Servers that know no suffixes: by the length, which they may have said.
+    if (!total) {
+      asking_ = Asking::kLength;
+      return Again();
+    }
+    begin_ = at_ = *total - query_.range.length;
+    end_ = *total;
+    asking_ = Asking::kSpan;
+    return Again();
+  }
+  if (!total) return Done(Status(StatusCode::kIo, Describe() + ": " + headers_.ShownStatus()));
+  if (asking_ == Asking::kLast) {
+    object_bytes_ = total;
+    return Succeed();
+  }
+  return Done(CorruptError(Describe() + ": the object has only " + std::to_string(*total) + " bytes"));
+}
+
+HttpFetch::Next HttpFetch::Succeed() {
+  // (A body without a length was read to its end.)
+  if (!object_bytes_) object_bytes_ = std::max(at_, stream_at_);
+  outcome_.object_bytes = *object_bytes_;
+  outcome_.generation = GenerationOf(etag_, last_modified_, *object_bytes_);
+  if (query_.expected.known() && outcome_.generation != query_.expected) {
+    return Done(ChangedError(Describe() + ": the object has been replaced meanwhile"));
+  }
+  if (!query_.target.empty() && at_ - begin_ != query_.target.size()) {
+    return Done(CorruptError(Describe() + ": the object has " + std::to_string(at_ - begin_) +
+                             " bytes, expected " + std::to_string(query_.target.size())));
+  }
+  const std::byte* const bytes = query_.target.empty() ? memory_.data() : query_.target.data();
+  outcome_.bytes = {bytes, at_ - begin_};
+  outcome_.offset = begin_;
+  session_->NoteState(query_.url.Text(), etag_, outcome_.generation, *object_bytes_);
+  return Done(OkStatus());
+}
+
+// After a request that was only to tell how long the object is.
+HttpFetch::Next HttpFetch::FinishLength() {
+  if (!object_bytes_) {
+    return Done(UnsupportedError(Describe() + ": the server does not say how long the object is"));
+  }
+  if (asking_ == Asking::kLast) return Succeed();
+  if (*object_bytes_ < query_.range.length) {
+    return Done(CorruptError(Describe() + ": the object has only " + std::to_string(*object_bytes_) +
+                             " bytes"));
+  }
+  begin_ = at_ = *object_bytes_ - query_.range.length;
+  end_ = *object_bytes_;
+  asking_ = Asking::kSpan;
+  return Again();
+}
+
+HttpFetch::Next HttpFetch::FinishBody(CURLcode code, const char* reason) {
+  const bool complete = satisfied_ || (body_begun_ && keeps_body_ && end_ && at_ == *end_);
+  if (code != CURLE_OK && !complete) return Retry(reason, true, session_->options().retries);
+  if (!body_begun_) {
+    broken_ = BeginBody();
+    if (!broken_.ok()) return Finish(code, reason);
+  }
+  if (AsksForLength()) return FinishLength();
+  if (end_ && at_ != *end_) {
+    return Retry("the answer ended after " + std::to_string(at_ - begin_) + " of " +
+                     std::to_string(*end_ - begin_) + " bytes",
+                 true, session_->options().retries);
+  }
+  if (!object_bytes_ && headers_.status == 206) {
+    // "bytes first-last/*": the last byte's place says how long the object is.
+    asking_ = Asking::kLast;
+    return Again();
+  }
+  return Succeed();
+}
+
+HttpFetch::Next HttpFetch::FinishStatus() {
+  const int status = headers_.status;
+  if (status == 404 || status == 410) {
+    if (location_from_earlier_ && RenewLocation()) return Again();
+    if (query_.expected.known() || at_ > begin_) {
+      return Done(ChangedError(Describe() + ": the object has been removed meanwhile"));
+    }
+    outcome_.absent = true;
+    return Done(OkStatus());
+  }
+  if (status == 401 || status == 403 || (status == 400 && location_from_earlier_)) {
+    return FinishDenied();
+  }
+  if (status == 412) {
+    return Done(ChangedError(Describe() + ": the object has been replaced meanwhile"));
+  }
+  if (status == 416) return FinishUnsatisfiable();
+  if (MayPass(status)) {
+    return Retry(headers_.ShownStatus() + ErrorCode(error_text_), true, session_->options().retries);
+  }
+  return Done(Status(StatusCode::kIo,
+                     Describe() + ": " + headers_.ShownStatus() + ErrorCode(error_text_)));
+}
+
+HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
+  if (cancelled()) return Done(Status(StatusCode::kIo, Describe() + ": no longer wanted"));
+  if (broken_.code() == StatusCode::kChanged && !query_.expected.known()) {
+    // Nobody has seen anything of the old one yet.
+    Restart();
+    return Retry("the object changes while it is read", false, session_->options().retries);
+  }
+  if (!broken_.ok()) return Done(std::move(broken_));
+  const int status = headers_.status;
+  if (status == 0) {
+    if (!MayPass(code)) return Done(Status(StatusCode::kIo, Describe() + ": " + reason));
+    const bool connecting = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+                            code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_SSL_CONNECT_ERROR;
+    return Retry(reason, !connecting,
+                 connecting ? kMaxConnectRetries : session_->options().retries);
+  }
+  if (status == 200 || status == 206) return FinishBody(code, reason);
+  const bool redirects =
+      status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+  if (redirects && !headers_.location.empty()) return FinishRedirect();
+  return FinishStatus();
+}
+
+}  // namespace h5zarr

@@ -1,0 +1,78 @@
+// HttpSession: what all requests of one store share: settings, extra headers, and what earlier answers
+// said of its objects (where they were redirected to, and in which state they are).
+//
+// Within store/ only. Thread-safe.
+#ifndef H5ZARR_STORE_HTTP_SESSION_H_
+#define H5ZARR_STORE_HTTP_SESSION_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "store/http_store.h"
+#include "store/store.h"
+#include "store/url.h"
+
+namespace h5zarr {
+
+// The state of an object by its validators; not known where the server sends none.
+Generation GenerationOf(const std::string& etag, const std::string& last_modified,
+                        uint64_t object_bytes);
+
+class HttpSession {
+ public:
+  // Reads the file of extra headers, if there is one (kInvalidArgument for a line that is no header).
+  // They are sent to the origin of `base` only.
+  static Result<std::shared_ptr<HttpSession>> Make(const Url& base, const HttpOptions& options);
+
+  const HttpOptions& options() const { return options_; }
+  // The extra headers for a request to `url`.
+  const std::vector<std::string>& HeadersFor(const Url& url) const;
+  bool HasAuthorization(const Url& url) const;
+  // Where to find certificates and passwords, as the environment says; empty: libcurl's own default.
+  const std::string& ca_file() const { return ca_file_; }
+  const std::string& netrc_file() const { return netrc_file_; }
+
+  // What the last answer for the object at `url` said.
+  struct Known {
+    std::optional<Url> location;  // where it was redirected to
+    std::chrono::steady_clock::time_point location_time;
+    std::string etag;
+    Generation generation;
+    uint64_t object_bytes = 0;
+    std::chrono::steady_clock::time_point seen_time;
+  };
+  std::optional<Known> Find(const std::string& url) const;
+  void NoteLocation(const std::string& url, const Url& location);
+  void ForgetLocation(const std::string& url);
+  void NoteState(const std::string& url, const std::string& etag, const Generation& generation,
+                 uint64_t object_bytes);
+
+  // Whether the server was seen to answer a range with the whole object.
+  bool ignores_ranges() const { return ignores_ranges_.load(std::memory_order_relaxed); }
+  void NoteIgnoredRange() { ignores_ranges_.store(true, std::memory_order_relaxed); }
+
+ private:
+  HttpSession(const Url& base, const HttpOptions& options);
+  Status ReadHeaders();
+
+  const std::string origin_;
+  const HttpOptions options_;
+  std::vector<std::string> headers_;
+  bool has_authorization_ = false;
+  std::string ca_file_;
+  std::string netrc_file_;
+  std::atomic<bool> ignores_ranges_ = false;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Known> known_;  // guarded by mutex_; by the object's own URL
+};
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_STORE_HTTP_SESSION_H_

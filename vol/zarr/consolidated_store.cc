@@ -1,0 +1,142 @@
+#include "zarr/consolidated_store.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "zarr/json.h"
+#include "zarr/node_path.h"
+
+namespace h5zarr::zarr {
+namespace {
+
+// By key. Views of the text of the consolidated metadata.
+using Documents = std::map<std::string, std::string_view, std::less<>>;
+
+class ConsolidatedStore : public Store {
+ public:
+  ConsolidatedStore(std::unique_ptr<Store> store, Buffer text, Documents documents)
+      : store_(std::move(store)), text_(std::move(text)), documents_(std::move(documents)) {}
+
+  std::string Describe() const override { return store_->Describe(); }
+  bool read_only() const override { return true; }
+  Status CheckThere() override { return store_->CheckThere(); }
+
+  Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
+    return store_->ReadBatch(ops, sink, executor);
+  }
+
+  Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
+    if (!IsDocument(key)) return store_->Read(key, generation);
+    if (generation != nullptr) *generation = Generation();
+    const auto found = documents_.find(key);
+    if (found == documents_.end()) return std::optional<Buffer>();
+    H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::CopyOf(AsBytes(found->second)));
+    return std::optional<Buffer>(std::move(bytes));
+  }
+
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
+    if (!IsDocument(key)) return store_->ObjectBytes(key);
+    const auto found = documents_.find(key);
+    if (found == documents_.end()) return std::optional<uint64_t>();
+    return std::optional<uint64_t>(found->second.size());
+  }
+
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
+    const std::string start = prefix.empty() ? std::string() : std::string(prefix) + "/";
+    std::vector<ListEntry> entries;
+    for (auto it = documents_.lower_bound(start); it != documents_.end();) {
+      if (!it->first.starts_with(start)) break;
+      const std::string_view rest = std::string_view(it->first).substr(start.size());
+      const std::size_t slash = rest.find('/');
+      const std::string name(rest.substr(0, slash));
+      if (slash == std::string_view::npos) {
+        entries.push_back({name, false});
+        ++it;
+      } else {
+        entries.push_back({name, true});
+        it = documents_.lower_bound(start + name + static_cast<char>('/' + 1));
+      }
+    }
+    return entries;
+  }
+
+  Status Walk(std::string_view prefix,
+              const std::function<Status(std::string_view key, uint64_t bytes)>& visit) override {
+    return store_->Walk(prefix, visit);
+  }
+  Status Write(std::string_view key, ByteSpan bytes) override { return store_->Write(key, bytes); }
+  Result<bool> Delete(std::string_view key) override { return store_->Delete(key); }
+  Status DeletePrefix(std::string_view prefix) override { return store_->DeletePrefix(prefix); }
+  Status RenamePrefix(std::string_view from, std::string_view to) override {
+    return store_->RenamePrefix(from, to);
+  }
+  Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) override {
+    return store_->Lock(document_key, resource);
+  }
+
+ private:
+  static bool IsDocument(std::string_view key) {
+    const std::size_t slash = key.rfind('/');
+    const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
+    return name == kDocumentV3 || name == kArrayV2 || name == kGroupV2 || name == kAttributesV2 ||
+           name == kConsolidatedV2;
+  }
+
+  const std::unique_ptr<Store> store_;
+  const Buffer text_;
+  const Documents documents_;  // of text_
+};
+
+// A member's name as it is meant.
+Result<std::string> Unquoted(std::string_view name, std::string_view what) {
+  if (name.find('\\') == std::string_view::npos) return std::string(name);
+  H5ZARR_ASSIGN_OR_RETURN(const Json json, ParseJson('"' + std::string(name) + '"', what));
+  return json.get<std::string>();
+}
+
+Status AddDocuments(std::string_view members, std::string_view what, std::string_view key_end,
+                    Documents* documents) {
+  Status status;
+  const bool whole = ForEachMemberText(members, [&](std::string_view name, std::string_view value) {
+    Result<std::string> path = Unquoted(name, what);
+    if (!path.ok()) {
+      status = path.status();
+      return;
+    }
+    const std::string key = key_end.empty() ? *path : JoinPath(*path, key_end);
+    if (CheckKey(key).ok()) (*documents)[key] = value;
+  });
+  if (!whole) return CorruptError(std::string(what) + ": consolidated metadata that is no JSON object");
+  return status;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store) {
+  Documents documents;
+  H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> root, store->Read(kDocumentV3));
+  if (root) {
+    const std::optional<std::string_view> member =
+        FindMemberText(AsText(*root), "consolidated_metadata");
+    const std::optional<std::string_view> metadata =
+        member ? FindMemberText(*member, "metadata") : std::nullopt;
+    if (!metadata) return store;
+    H5ZARR_RETURN_IF_ERROR(AddDocuments(*metadata, kDocumentV3, kDocumentV3, &documents));
+    documents[std::string(kDocumentV3)] = AsText(*root);
+    return std::unique_ptr<Store>(std::make_unique<ConsolidatedStore>(
+        std::move(store), std::move(*root), std::move(documents)));
+  }
+  H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> text, store->Read(kConsolidatedV2));
+  if (!text) return store;
+  const std::optional<std::string_view> metadata = FindMemberText(AsText(*text), "metadata");
+  if (!metadata) return CorruptError(std::string(kConsolidatedV2) + ": no member 'metadata'");
+  H5ZARR_RETURN_IF_ERROR(AddDocuments(*metadata, kConsolidatedV2, "", &documents));
+  return std::unique_ptr<Store>(std::make_unique<ConsolidatedStore>(
+      std::move(store), std::move(*text), std::move(documents)));
+}
+
+}  // namespace h5zarr::zarr

@@ -1,0 +1,20 @@
+// A store that cannot list, seen through its consolidated metadata: they say which nodes there are.
+#ifndef H5ZARR_ZARR_CONSOLIDATED_STORE_H_
+#define H5ZARR_ZARR_CONSOLIDATED_STORE_H_
+
+#include <memory>
+
+#include "base/status.h"
+#include "store/store.h"
+
+namespace h5zarr::zarr {
+
+// `store` itself where it has no consolidated metadata. Else a read-only store of the same objects in
+// which metadata documents are those that were consolidated, and no others; folders can be listed as far
+// as documents lie below them. Reads the root's document (v3), or it and .zmetadata (v2). kCorrupt when
+// what is there cannot be taken apart.
+Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store);
+
+}  // namespace h5zarr::zarr
+
+#endif  // H5ZARR_ZARR_CONSOLIDATED_STORE_H_

@@ -1,4 +1,8 @@
-"""The C programs of test/h5: compiled against HDF5 1.14, each prints `ok` and ends with 0."""
+"""The C programs of test/h5: compiled against HDF5 1.14, each prints `ok` and ends with 0.
+
+H5ZARR_TEST_CFLAGS are more flags for the compiler, H5ZARR_TEST_PROGRAM_PLUGIN_DIR the plugin that the
+programs then load: test/suites/threads_of_programs.sh sets both for the thread sanitizer.
+"""
 import os
 import shutil
 import subprocess
@@ -33,15 +37,23 @@ def program(tmp_path_factory):
     def compiled(name):
         binary = folder / name
         if not binary.exists():
-            subprocess.run([compiler, "-Wall", "-Werror", PROGRAMS / f"{name}.c", "-o", binary, *hdf5_flags()],
-                           check=True)
+            flags = os.environ.get("H5ZARR_TEST_CFLAGS", "").split()  # of a sanitizer, say
+            subprocess.run([compiler, "-Wall", "-Werror", *flags, PROGRAMS / f"{name}.c", "-o", binary,
+                            *hdf5_flags()], check=True)
         return binary
 
     return compiled
 
 
+def run_program(program, *arguments):
+    more = {}
+    if "H5ZARR_TEST_PROGRAM_PLUGIN_DIR" in os.environ:  # made like the programs; Python cannot load it
+        more["HDF5_PLUGIN_PATH"] = os.environ["H5ZARR_TEST_PROGRAM_PLUGIN_DIR"]
+    return run([program, *arguments], **more)
+
+
 def assert_ok(program, *arguments):
-    done = run([program, *arguments])
+    done = run_program(program, *arguments)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr
 
 
@@ -74,7 +86,7 @@ def test_a_group_loses_its_links_to_itself(program, tmp_path, name):
 @pytest.mark.parametrize("name", ["creation_properties", "api_corners"])
 def test_a_store_answers_as_a_file_does(program, tmp_path, name):
     for what in ("write", "print"):
-        native, ours = (run([program(name), tmp_path / file, what]) for file in ("f.h5", "f.zarr"))
+        native, ours = (run_program(program(name), tmp_path / file, what) for file in ("f.h5", "f.zarr"))
         assert (native.returncode, native.stderr) == (0, "")
         assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
 

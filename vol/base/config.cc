@@ -135,6 +135,8 @@ constexpr Key kKeys[] = {
        c->headers_file = v;
        return !v.empty();
      }},
+    {"trace", "0, 1, 2, 3",
+     [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},
 };
 
 std::string KeyNames() {

@@ -38,6 +38,7 @@ struct Config {
   int timeout_s = 30;            // without progress
   bool missing_is_403 = false;   // missing=403
   std::string headers_file;
+  int trace = 0;  // a TraceLevel
 
   // Applies "key=value;…" on top of this. kInvalidArgument for an unknown key (the message lists
   // the valid ones) or a value that is none of the key's.

@@ -6,15 +6,22 @@
 #include <string_view>
 #include <utility>
 
+#include "base/trace.h"
 #include "icechunk/icechunk_store.h"
 #include "icechunk/repository.h"
 #include "store/http_store.h"
 #include "store/local_store.h"
+#include "store/traced_store.h"
 #include "store/url.h"
 #include "zarr/consolidated_store.h"
 
 namespace h5zarr {
 namespace {
+
+// For stores that do the input and output themselves: what others ask of them is seen.
+std::unique_ptr<Store> Traced(std::unique_ptr<Store> store) {
+  return Tracing(TraceLevel::kRequests) ? MakeTracedStore(std::move(store)) : std::move(store);
+}
 
 std::unique_ptr<Store> OpenFolder(const std::string& path, bool writable, const Config& config) {
   LocalStoreOptions options;
@@ -22,7 +29,7 @@ std::unique_ptr<Store> OpenFolder(const std::string& path, bool writable, const 
   options.durable = config.durable;
   if (config.io == Config::Io::kUring) options.io = LocalStoreOptions::Io::kUring;
   if (config.io == Config::Io::kDirect) options.io = LocalStoreOptions::Io::kDirect;
-  return MakeLocalStore(path, options);
+  return Traced(MakeLocalStore(path, options));
 }
 
 Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
@@ -37,7 +44,7 @@ Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
   if (writable) {
     return PermissionDeniedError("'" + store->Describe() + "': over HTTP stores can only be read");
   }
-  return zarr::ListByConsolidated(std::move(store));
+  return zarr::ListByConsolidated(Traced(std::move(store)));
 }
 
 }  // namespace
@@ -71,6 +78,7 @@ std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
 
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config) {
+  RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   if (IsHttpUrl(location)) return OpenHttp(location, writable, config);
   if (const auto version = FindIcechunk(location)) {
     if (writable) {

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #ifdef H5ZARR_HAVE_URING
 #include <liburing.h>
 #endif
+
+#include "base/trace.h"
 
 namespace h5zarr {
 namespace {
@@ -20,6 +23,10 @@ constexpr uint64_t kReserveBytes = 64 << 20;
 
 bool IsAligned(const std::byte* data) {
   return reinterpret_cast<std::uintptr_t>(data) % kDirectAlignBytes == 0;
+}
+
+void SayFallback(const char* what, const std::string& path) {
+  if (Tracing(TraceLevel::kDecisions)) Trace("'" + path + "': " + what);
 }
 
 }  // namespace
@@ -150,9 +157,10 @@ Status BlockWriter::Start() {
   started_ = true;
   if (direct_) {
     const int flags = fcntl(fd_, F_GETFL);
-    if (flags < 0 || fcntl(fd_, F_SETFL, flags | O_DIRECT) != 0) direct_ = false;
+    if (flags < 0 || fcntl(fd_, F_SETFL, flags | O_DIRECT) != 0) StopDirect();
   }
   ring_ = Ring::Make();
+  if (ring_ == nullptr) SayFallback("there is no io_uring, written block by block", path_);
   return OkStatus();
 }
 
@@ -206,7 +214,10 @@ Result<std::size_t> BlockWriter::FreeSlot() {
 Status BlockWriter::ReapOne() {
   const auto [slot, result] = ring_->Pop();
   if (slot == kNoSlot) {
-    in_flight_ = 0;  // a ring that cannot be waited on: nothing comes back from it
+    // A ring that cannot be waited on: nothing comes back from it, and the kernel may still read the
+    // blocks. They are never given back.
+    for (InFlight& block : slots_) (void)new Buffer(std::move(block.owner));
+    in_flight_ = 0;
     return ErrnoError(-result, "cannot write '" + path_ + "'");
   }
   --in_flight_;
@@ -252,6 +263,7 @@ Status BlockWriter::WaitForAll() {
 
 void BlockWriter::StopDirect() {
   direct_ = false;
+  SayFallback("O_DIRECT is refused, written through the page cache", path_);
   const int flags = fcntl(fd_, F_GETFL);
   if (flags >= 0) fcntl(fd_, F_SETFL, flags & ~O_DIRECT);
 }

@@ -12,6 +12,7 @@
 #include "catch.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
+#include "store/traced_store.h"
 #include "unit/store/temp_directory.h"
 
 namespace h5zarr {
@@ -20,12 +21,14 @@ namespace h5zarr {
 class EachStore {
  public:
   EachStore() {
-    kind_ = GENERATE(as<std::string>(), "memory", "local", "local durable", "local uncoalesced", "local direct");
+    kind_ = GENERATE(as<std::string>(), "memory", "local", "local durable", "local uncoalesced", "local direct",
+                     "traced");
     LocalStoreOptions options;
     options.durable = kind_ == "local durable";
     if (kind_ == "local uncoalesced") options.coalesce_max_bytes = 0;
     if (kind_ == "local direct") options.io = LocalStoreOptions::Io::kDirect;
     store_ = kind_ == "memory" ? MakeMemoryStore() : MakeLocalStore(directory_ / "x.zarr", options);
+    if (kind_ == "traced") store_ = MakeTracedStore(std::move(store_));
   }
 
   const std::string& kind() const { return kind_; }

@@ -1,9 +1,15 @@
 """H5Ocopy within and between stores and HDF5 files: every kind of object arrives with its values."""
+import ctypes
 import os
+import re
 
 import h5py
 import numpy as np
 import pytest
+from h5py import h5r, h5t
+
+import memory
+from libhdf5 import HID, LIB, call
 
 KINDS = [".zarr", ".h5"]
 both_ways = [(a, b) for a in KINDS for b in KINDS]
@@ -237,6 +243,106 @@ def test_references_are_expanded_or_dropped_as_in_hdf5(tmp_path, source, target,
                          expand and led_to(t, t[q["refs"][1]].attrs["back"]),
                          sum(key.startswith("~obj_pointed_by_") for key in t) > 0))
     assert seen[0] == seen[1]
+
+
+def std_ref_type():
+    LIB.H5Tcopy.restype = HID
+    return h5t.TypeID(LIB.H5Tcopy(HID.in_dll(LIB, "H5T_STD_REF_g")))
+
+
+def build_regions(path):
+    """References of every kind but plain ones, to what is copied, to what is not, and to nothing."""
+    with h5py.File(path, "w") as f:
+        inner, outer = f.create_dataset("g/a", data=np.arange(12).reshape(3, 4)), f.create_dataset("out/b", data=np.arange(4))
+        outer.attrs["units"] = "mm"
+        points = h5py.h5s.create_simple((3, 4))
+        points.select_elements(np.array([[0, 1], [2, 3]], "u8"))
+        regions = [inner.regionref[1:, ::2], outer.regionref[1:3], h5py.RegionReference(),
+                   h5r.create(inner.id, b".", h5r.DATASET_REGION, points)]
+        f["g"].create_dataset("regions", data=regions, dtype=h5py.regionref_dtype)
+        f["g"].attrs.create("regions", regions, dtype=h5py.regionref_dtype)
+        row = np.dtype([("n", "<i4"), ("r", h5py.regionref_dtype), ("o", h5py.ref_dtype)])
+        f["g"].create_dataset("rows", (2,), row)[0] = (5, regions[1], outer.ref)
+        made, space = std_ref_type(), h5py.h5s.create_simple((4,))
+        buffer = ctypes.create_string_buffer(4 * memory.STD_REF_BYTES)
+        block = h5py.h5s.create_simple((4,))
+        block.select_hyperslab((0,), (2,), (2,))
+        start = ctypes.addressof(buffer)
+        for i, (name, *more) in enumerate((("H5Rcreate_object", b"/out/b"), ("H5Rcreate_region", b"/out/b", HID(block.id)),
+                                           ("H5Rcreate_attr", b"/out/b", b"units"))):
+            call(name, HID(f.id.id), *more, HID(0), ctypes.c_void_p(start + i * memory.STD_REF_BYTES))
+        dataset = h5py.h5d.create(f["g"].id, b"std", made, space)
+        memory.write("H5Dwrite", dataset.id, made, buffer)
+        attribute = h5py.h5a.create(f["g"].id, b"std", made, space)
+        memory.write("H5Awrite", attribute.id, made, buffer)
+
+
+def renamed(value):
+    """The names of what was copied along tell where it lay in its file."""
+    return re.sub(r"~obj_pointed_by_\d+", "~copied", str(value))
+
+
+@pytest.mark.parametrize("expand", [True, False])
+@pytest.mark.parametrize("source, target", [pair for pair in both_ways if pair != (".h5", ".h5")])
+def test_references_to_regions_and_attributes_are_expanded_or_dropped_as_in_hdf5(tmp_path, source, target, expand):
+    seen, rows = [], []
+    for name, a, b in (("ours", source, target), ("native", ".h5", ".h5")):
+        os.makedirs(tmp_path / name)
+        build_regions(tmp_path / name / ("s" + a))
+        with h5py.File(tmp_path / name / ("s" + a), "r") as s, h5py.File(tmp_path / name / ("t" + b), "w") as t:
+            s.copy("g", t, name="q", expand_refs=expand)
+        os.rename(tmp_path / name / ("s" + a), tmp_path / name / "gone")
+        with h5py.File(tmp_path / name / ("t" + b), "r") as t:
+            said = {"datasets": {}, "attributes": {}}
+            for item in ("regions", "std"):
+                dataset = t["q"][item]
+                said["datasets"][item] = renamed(memory.read("H5Dread", dataset.id.id, dataset.size, dataset.id.get_type(), t))
+            for item in ("regions", "std"):
+                attribute = h5py.h5a.open(t["q"].id, item.encode())
+                said["attributes"][item] = renamed(memory.read("H5Aread", attribute.id, 4, attribute.get_type(), t))
+            seen.append(said)
+            dataset = t["q/rows"]
+            rows.append(renamed(memory.read("H5Dread", dataset.id.id, 2, dataset.id.get_type(), t)))
+    assert seen[0] == seen[1]
+    assert ("select" in seen[0]["datasets"]["regions"]) == expand
+    # HDF5 itself leaves references among members of compounds as they were: they lead anywhere.
+    assert ("['region', \"b'/~copied'\", ['selects', 2, [4], [[[1], [2]]]]]" in rows[0]) == expand
+    assert ("['object', \"b'/~copied'\"]" in rows[0]) == expand
+
+
+MERGE, PRESERVE_NULL = 0x40, 0x20  # H5O_COPY_…_FLAG
+
+
+def build_committed(path, values):
+    with h5py.File(path, "w") as f:
+        f["types/point"] = np.dtype([("x", "<f8"), ("y", "<f8")])
+        f["types/number"] = np.dtype("<i4")
+        f["g/data"] = f["types"].create_dataset("d", data=np.arange(values, dtype="<i4"), dtype=f["types/number"])
+        f["g"].create_dataset("points", (2,), f["types/point"])
+        f["g/data"].attrs.create("n", 7, dtype=f["types/number"])
+        f["g/own"] = np.dtype("<u2")
+
+
+@pytest.mark.parametrize("flags", [MERGE, MERGE | PRESERVE_NULL, PRESERVE_NULL, 0])
+@pytest.mark.parametrize("source, target", [pair for pair in both_ways if pair != (".h5", ".h5")])
+def test_committed_types_are_merged_as_in_hdf5(tmp_path, source, target, flags):
+    seen = []
+    for name, a, b in (("ours", source, target), ("native", ".h5", ".h5")):
+        os.makedirs(tmp_path / name)
+        build_committed(tmp_path / name / ("s" + a), 5)
+        build_committed(tmp_path / name / ("t" + b), 3)
+        plist = h5py.h5p.create(h5py.h5p.OBJECT_COPY)
+        plist.set_copy_object(flags)
+        with h5py.File(tmp_path / name / ("s" + a), "r") as s, h5py.File(tmp_path / name / ("t" + b), "r+") as t:
+            h5py.h5o.copy(s.id, b"g", t.id, b"copy", plist)
+        with h5py.File(tmp_path / name / ("t" + b), "r") as t:
+            types = [t["copy/data"].id.get_type(), t["copy/points"].id.get_type(), t["copy/data"].attrs.get_id("n").get_type()]
+            known = {h5py.h5o.get_info(t["types"][one].id).addr: one for one in ("point", "number")}
+            # (A committed type that no link leads to has no place in a store.)
+            seen.append(([one.committed() and known.get(h5py.h5o.get_info(one).addr) or None for one in types],
+                         t["copy/data"][...].tolist(), t["copy/data"].attrs["n"], sorted(t), sorted(t["copy"])))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == (["number", "point", "number"] if flags & MERGE else [None] * 3)
 
 
 @pytest.mark.parametrize("target", KINDS)

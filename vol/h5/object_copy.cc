@@ -1,16 +1,18 @@
 #include "h5/object_copy.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 
+#include "h5/copy_references.h"
 #include "h5/copy_source.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
 #include "transfer/dataset_io.h"
+#include "transfer/vlen.h"
 
 namespace h5zarr {
 namespace {
@@ -70,63 +72,6 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
                : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl());
 }
 
-// What becomes of references in a copy; without `object` they stay as they are.
-struct Translate {
-  std::function<Result<uint64_t>(uint64_t)> object;  // of an object reference
-  bool expands = false;  // what references lead to is copied; else they lead nowhere
-  explicit operator bool() const { return object != nullptr; }
-};
-
-// Replaces the references in `count` elements of `type`, `stride` bytes apart.
-Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride,
-                           const Translate& translate) {
-  switch (H5Tget_class(type)) {
-    case H5T_REFERENCE:
-      if (H5Tequal(type, H5T_STD_REF_OBJ_g) <= 0) {
-        if (translate.expands) {
-          return UnsupportedError("copying what references lead to that are not object references");
-        }
-        for (uint64_t i = 0; i < count; ++i) shadow::NullReferences(type, data + i * stride, 1);
-        return OkStatus();
-      }
-      for (uint64_t i = 0; i < count; ++i) {
-        uint64_t reference;
-        std::memcpy(&reference, data + i * stride, sizeof reference);
-        H5ZARR_ASSIGN_OR_RETURN(reference, translate.object(reference));
-        std::memcpy(data + i * stride, &reference, sizeof reference);
-      }
-      return OkStatus();
-    case H5T_COMPOUND:
-      for (int i = 0; i < H5Tget_nmembers(type); ++i) {
-        const Handle member(H5Tget_member_type(type, i));
-        H5ZARR_RETURN_IF_ERROR(TranslateReferences(
-            member.get(), data + H5Tget_member_offset(type, i), count, stride, translate));
-      }
-      return OkStatus();
-    case H5T_ARRAY: {
-      const Handle base(H5Tget_super(type));
-      const uint64_t bytes = H5Tget_size(base.get());
-      for (uint64_t i = 0; i < count; ++i) {
-        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(), data + i * stride,
-                                                   H5Tget_size(type) / bytes, bytes, translate));
-      }
-      return OkStatus();
-    }
-    case H5T_VLEN: {
-      const Handle base(H5Tget_super(type));
-      for (uint64_t i = 0; i < count; ++i) {
-        hvl_t sequence;
-        std::memcpy(&sequence, data + i * stride, sizeof sequence);
-        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(),
-                                                   static_cast<std::byte*>(sequence.p), sequence.len,
-                                                   H5Tget_size(base.get()), translate));
-      }
-      return OkStatus();
-    }
-    default: return OkStatus();
-  }
-}
-
 bool HasReferences(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
 
 // Copies all elements, in slabs along the first dimension. `translate`: for references; may be empty.
@@ -163,14 +108,16 @@ Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& tra
     H5ZARR_RETURN_IF_ERROR(Transfer(from, false, type.get(), mem_space.get(), file_space.get(),
                                     buffer.data()));
     Status written;
+    const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
     if (translate) {
-      const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
       written = TranslateReferences(type.get(), static_cast<std::byte*>(buffer.data()), elems,
                                     elem_bytes, translate);
     }
     if (written.ok()) written = Transfer(to, true, type.get(), mem_space.get(), file_space.get(),
                                     buffer.data());
-    H5Treclaim(type.get(), mem_space.get(), host::DefaultDxpl(), buffer.data());
+    if (shadow::HoldsVlenOrReference(type.get())) {
+      transfer::ReclaimElements(static_cast<std::byte*>(buffer.data()), elems, type.get());
+    }
     H5ZARR_RETURN_IF_ERROR(written);
   }
   return OkStatus();
@@ -361,11 +308,7 @@ class CopyFinisher {
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const Reference one = std::move(references_[i]);
       H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(one.from.object()));
-      const Translate translate{[&](uint64_t reference) -> Result<uint64_t> {
-                                  if (!expands_references()) return uint64_t{0};
-                                  return CopyOf(one.from.object(), identity.fileno, reference);
-                                },
-                                expands_references()};
+      const Translate translate = Translation(one, identity.fileno);
       if (one.attribute.empty()) {
         H5ZARR_RETURN_IF_ERROR(CopyData(one.from, one.to, one.node, translate));
         continue;
@@ -402,6 +345,34 @@ class CopyFinisher {
     NodePtr node;
     std::string attribute;
   };
+
+  // `one` must outlive it.
+  Translate Translation(const Reference& one, unsigned long fileno) {
+    if (!expands_references()) {
+      return {[](uint64_t) -> Result<uint64_t> { return uint64_t{0}; }, nullptr};
+    }
+    const auto source = std::make_shared<Handle>();  // opened when it is first needed
+    const CopyOfTarget copy_of = [this, &one, fileno](const H5O_info2_t& target) -> Result<Handle> {
+      if (target.fileno != fileno) {
+        return UnsupportedError("copying what references lead to in another file");
+      }
+      H5ZARR_ASSIGN_OR_RETURN(
+          const uint64_t copy, CopyOf(one.from.object(), fileno, host::TokenKey(target.token)));
+      H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, host::OpenByToken(one.to.object(), copy));
+      return RegisterNative(std::move(native));
+    };
+    return {[this, &one, fileno](uint64_t reference) {
+              return CopyOf(one.from.object(), fileno, reference);
+            },
+            [&one, source, copy_of](hid_t type, void* reference) -> Status {
+              if (!source->valid()) {
+                H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle root,
+                                        OpenAt(one.from.object(), nullptr, "/"));
+                H5ZARR_ASSIGN_OR_RETURN(*source, RegisterNative(std::move(root)));
+              }
+              return Retarget(source->get(), type, reference, copy_of);
+            }};
+  }
 
   bool expands_references() const { return (options_ & H5O_COPY_EXPAND_REFERENCE_FLAG) != 0; }
 

@@ -239,7 +239,10 @@ AttributeValue::AttributeValue(Handle type, Handle space, Buffer data)
 AttributeValue::~AttributeValue() {
   if (!type_.valid() || data_.empty() || !HoldsVlenOrReference(type_.get())) return;
   const QuietErrors quiet;
-  H5Treclaim(type_.get(), space_.get(), H5P_DEFAULT, data_.data());
+  // As one list: HDF5 divides by zero where a space has its highest rank.
+  const hsize_t elems = data_.size_bytes() / H5Tget_size(type_.get());
+  const Handle list(H5Screate_simple(1, &elems, nullptr));
+  H5Treclaim(type_.get(), list.get(), H5P_DEFAULT, data_.data());
 }
 
 Result<AttributeJson> AttributeToJson(const AttributeValue& value,

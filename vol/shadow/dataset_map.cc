@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "codec/numpy_dtype.h"
 #include "shadow/chunk_map.h"
 #include "shadow/conventions.h"
 #include "shadow/external_list.h"
@@ -11,6 +12,7 @@
 #include "shadow/filters_map.h"
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
+#include "zarr/codec_specs.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -176,6 +178,24 @@ bool Hdf5Says(const Json& hdf5, std::string_view name) {
   return member != nullptr && *member == true;
 }
 
+// The type of numcodecs' arrays of arrays, which say in their codec what these are of. Null for others,
+// and for items that are not stored little endian: those are sequences of bytes.
+Result<Json> SequencesOfVlenArrays(const zarr::ArrayMetadata& metadata) {
+  for (const zarr::CodecSpec& codec : metadata.codecs) {
+    if (zarr::BareName(codec) != "vlen-array") continue;
+    const std::string text = StringMember(codec.configuration, "dtype").value_or("");
+    const std::optional<DType> item = codec::ParseNumpyDType(text, Endian::kLittle);
+    if (!item || (item->has_endian() && item->endian == Endian::kBig)) break;
+    H5ZARR_ASSIGN_OR_RETURN(const ElementMap map, MapFromZarr(*item, {}, Json()));
+    H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
+    Json sequence = Json::object();
+    sequence["class"] = "H5T_VLEN";
+    H5ZARR_ASSIGN_OR_RETURN(sequence["base"], TypeToJson(type.get()));
+    return sequence;
+  }
+  return Json();
+}
+
 Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
                 const std::optional<ElementMap>& element, DatasetHeader* header) {
   const Json* recorded = zarr::FindMember(hdf5, "type");
@@ -185,6 +205,9 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
     const std::string convention = StringMember(metadata.attributes, "_DTYPE").value_or("");
     if (convention == "object_reference") hdf5_type = "H5T_STD_REF_OBJ";
     if (convention == "region_reference") hdf5_type = "H5T_STD_REF_DSETREG";
+  }
+  if (hdf5_type.is_null()) {
+    H5ZARR_ASSIGN_OR_RETURN(hdf5_type, SequencesOfVlenArrays(metadata));
   }
   if (element) {
     header->element = *element;

@@ -3,9 +3,9 @@ import ctypes
 import json
 
 import h5py
-import numpy as np
-from h5py import h5a, h5d, h5l, h5o, h5p, h5r, h5s, h5t
+from h5py import h5a, h5d, h5l, h5o, h5p, h5s, h5t
 
+import memory
 from libhdf5 import HID, LIB, call
 
 
@@ -36,7 +36,7 @@ def type_of(made):
     elif kind == h5t.ARRAY:
         said["dims"] = made.get_array_dims()
     elif kind == h5t.REFERENCE:
-        said["reference"] = [made.equal(h5t.STD_REF_OBJ), made.equal(h5t.STD_REF_DSETREG)]
+        said["reference"] = [made.equal(h5t.STD_REF_OBJ), made.equal(h5t.STD_REF_DSETREG), memory.is_std_ref(made)]
     if kind in (h5t.ENUM, h5t.ARRAY, h5t.VLEN, getattr(h5t, "COMPLEX", -9)):
         said["base"] = type_of(made.get_super())
     if made.committed():
@@ -52,65 +52,9 @@ def space_of(space):
                                                    for n in space.get_simple_extent_dims(True)]]
 
 
-def plain(value, f):
-    """A value as something JSON has, exactly."""
-    if isinstance(value, h5py.h5r.RegionReference):
-        if not value:
-            return "null region"
-        space = h5r.get_region(value, f.id)
-        kind = space.get_select_type()
-        detail = (space.get_select_hyper_blocklist().tolist() if kind == h5s.SEL_HYPERSLABS else
-                  space.get_select_elem_pointlist().tolist() if kind == h5s.SEL_POINTS else None)
-        return ["region", repr(h5r.get_name(value, f.id)), kind, space.shape, detail]
-    if isinstance(value, h5py.h5r.Reference):
-        return ["object", f[value].name] if value else "null object"
-    if isinstance(value, np.void) and value.dtype.names:
-        return [plain(value[name], f) for name in value.dtype.names]
-    if isinstance(value, np.ndarray):
-        return [plain(one, f) for one in value] if value.ndim else plain(value[()], f)
-    if isinstance(value, h5py.Empty):
-        return "empty"
-    if isinstance(value, (np.generic,)):
-        return value.tobytes().hex()
-    return repr(value)
-
-
-def held_in_heap(made):
-    return any(made.detect_class(kind) for kind in (h5t.VLEN, h5t.REFERENCE)) or \
-        made.detect_class(h5t.STRING) and holds_variable_string(made)
-
-
-def holds_variable_string(made):
-    kind = made.get_class()
-    if kind == h5t.STRING:
-        return made.is_variable_str()
-    if kind == h5t.COMPOUND:
-        return any(holds_variable_string(made.get_member_type(i)) for i in range(made.get_nmembers()))
-    return kind in (h5t.ARRAY, h5t.VLEN) and holds_variable_string(made.get_super())
-
-
-def raw(points, made, read):
-    """The bytes of fixed-size elements, read as their own type."""
-    buffer = np.zeros(max(points * made.get_size(), 1), "u1")
-    if points:
-        read(buffer, made)
-    data = buffer[: points * made.get_size()].tobytes()
-    return data.hex() if len(data) < 4096 else f"{len(data)} bytes, {hash_of(data)}"
-
-
-def hash_of(data):
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
-
-
-def value_of(points, made, space, f, low, high):
-    if space.get_simple_extent_type() == h5s.NULL:
-        return "null"
-    try:
-        return plain(high(), f) if held_in_heap(made) else raw(points, made, low)
-    except (TypeError, ValueError) as error:  # h5py has no such NumPy type
-        return f"h5py: {type(error).__name__}"
+def value_of(function, identifier, made, space, f):
+    kind = space.get_simple_extent_type()
+    return "null" if kind == h5s.NULL else memory.read(function, identifier, space.get_simple_extent_npoints(), made, f)
 
 
 def attributes_of(obj, f, ordered):
@@ -119,16 +63,13 @@ def attributes_of(obj, f, ordered):
         attribute = h5a.open(obj.id, index=i)
         made, space, name = attribute.get_type(), attribute.get_space(), attribute.name
         info = h5a.get_info(obj.id, name)
-        points = space.get_simple_extent_npoints()
+        value = value_of("H5Aread", attribute.id, made, space, f)
         if name == b"REFERENCE_LIST":  # its order is not the program's
-            said[repr(name)] = sorted(map(str, plain(obj.attrs["REFERENCE_LIST"], f)))
-            continue
-        key = name.decode("utf-8", "surrogateescape")
+            value.sort(key=str)
         said[repr(name)] = {
             "type": type_of(made), "space": space_of(space), "cset": info.cset,
             "order": info.corder if ordered else None, "order valid": bool(info.corder_valid),
-            "value": value_of(points, made, space, f, lambda buffer, m: attribute.read(buffer, mtype=m),
-                              lambda: obj.attrs[key])}
+            "value": value}
     return said
 
 
@@ -149,15 +90,18 @@ def fill_of(plist, made, f):
     defined = plist.fill_value_defined()
     said = {"defined": defined, "time": plist.get_fill_time()}
     if defined == h5d.FILL_VALUE_USER_DEFINED:
-        if held_in_heap(made):
-            holder = np.zeros(1, made.dtype)
-            plist.get_fill_value(holder)
-            said["value"] = repr(holder[0])
-        else:
-            buffer = ctypes.create_string_buffer(made.get_size())
-            call("H5Pget_fill_value", HID(plist.id), HID(made.id), buffer)
-            said["value"] = buffer.raw.hex()
+        buffer = ctypes.create_string_buffer(made.get_size())
+        call("H5Pget_fill_value", HID(plist.id), HID(made.id), buffer)
+        said["value"] = memory.element(ctypes.addressof(buffer), made, f)
     return said
+
+
+def mappings_of(plist):
+    """HDF5 files do not have the extent of the sources: HDF5 asks these when it opens them."""
+    return [[repr(plist.get_virtual_filename(i)), repr(plist.get_virtual_dsetname(i)),
+             memory.describe_space(plist.get_virtual_vspace(i)),
+             [part for j, part in enumerate(memory.describe_space(plist.get_virtual_srcspace(i))) if j != 2]]
+            for i in range(plist.get_virtual_count())]
 
 
 def dataset_of(dataset, f):
@@ -167,11 +111,12 @@ def dataset_of(dataset, f):
             "alloc": plist.get_alloc_time(), "fill": fill_of(plist, made, f),
             "filters": [plist.get_filter(i) for i in range(plist.get_nfilters())],
             "chunk": plist.get_chunk() if plist.get_layout() == h5d.CHUNKED else None,
+            "external": [plist.get_external(i) for i in range(plist.get_external_count())],
+            "mappings": mappings_of(plist) if plist.get_layout() == h5d.VIRTUAL else None,
             **object_lists(plist, "dataset")}
     undefined = said["fill"]["defined"] == h5d.FILL_VALUE_UNDEFINED or said["fill"]["time"] == h5d.FILL_TIME_NEVER
     if not undefined:
-        said["value"] = value_of(space.get_simple_extent_npoints() if space_of(space) != h5s.NULL else 0, made, space, f,
-                                 lambda buffer, m: low.read(h5s.ALL, h5s.ALL, buffer, mtype=m), lambda: dataset[()])
+        said["value"] = value_of("H5Dread", low.id, made, space, f)
     return said
 
 
@@ -223,9 +168,20 @@ def describe_object(obj, f):
     return said
 
 
+def file_of(f):
+    """What a file was created with."""
+    plist = f.id.get_create_plist()
+    pair, threshold = [ctypes.c_uint(), ctypes.c_uint()], ctypes.c_uint()
+    call("H5Pget_sym_k", HID(plist.id), *map(ctypes.byref, pair))
+    call("H5Pget_istore_k", HID(plist.id), ctypes.byref(threshold))
+    return {"user block": plist.get_userblock(), "sizes": plist.get_sizes(), "symbols": [one.value for one in pair],
+            "chunk btree": threshold.value, "space": plist.get_file_space_strategy(),
+            "page": plist.get_file_space_page_size()}
+
+
 def describe(path):
     said = {}
     with h5py.File(path, "r") as f:
-        said["/"] = describe_object(f["/"], f)
+        said["/"] = describe_object(f["/"], f) | {"file": file_of(f)}
         f.visititems(lambda name, obj: said.update({"/" + name: describe_object(obj, f)}))
     return json.loads(json.dumps(said, default=str))

@@ -1,9 +1,9 @@
 """One of everything in HDF5's model, and what a program sees of it.
 
 `python everything.py write PATH` makes a file with one of each (`write PATH 1.14`: without what that release
-cannot read); `python everything.py describe PATH`
-prints, as JSON, every property that h5py shows, by object. Run natively and on a store, the two
-descriptions must be equal. A script of its own, because HDF5 reads its environment once.
+cannot read; `write PATH 1.14 tools`, `repack`: without what its tools, h5repack cannot do natively either); `python
+everything.py describe PATH` prints, as JSON, every property that h5py shows, by object. Run natively and on
+a store, the two descriptions must be equal. A script of its own, because HDF5 reads its environment once.
 """
 import ctypes
 import json
@@ -14,153 +14,12 @@ import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5o, h5p, h5r, h5s, h5t
 
 from described import describe
+from every_heap import write_lists, write_references
+from every_source import write_external, write_virtual
+from every_type import FOR_REPACK, FOR_TOOLS, REFUSED_FILLS, WITH_HDF5_2, fixed_types, pattern, variable_types
 from libhdf5 import HID, LIB, call
 
 UNKNOWN_FILTER = 300  # of HDF5's testing range: no library has it
-
-
-def integer(base, precision, offset=0, pad=None):
-    odd = base.copy()
-    call("H5Tset_precision", HID(odd.id), ctypes.c_size_t(precision))
-    call("H5Tset_offset", HID(odd.id), ctypes.c_size_t(offset))
-    if pad:
-        odd.set_pad(*pad)
-    return odd
-
-
-def custom_float(size, fields, bias, order=h5t.ORDER_LE, norm=None):
-    made = (h5t.IEEE_F64LE if size == 8 else h5t.IEEE_F32LE).copy()
-    if size > 4:
-        made = h5t.IEEE_F64LE.copy()
-    made.set_fields(*fields)
-    made.set_size(size) if size >= 4 else None
-    made.set_precision(8 * size)
-    made.set_size(size)
-    made.set_ebias(bias)
-    made.set_order(order)
-    if norm is not None:
-        made.set_norm(norm)
-    return made
-
-
-def string(size, pad=h5t.STR_NULLTERM, cset=h5t.CSET_ASCII):
-    made = h5t.C_S1.copy()
-    made.set_size(size)
-    made.set_strpad(pad)
-    made.set_cset(cset)
-    return made
-
-
-def opaque(size, tag):
-    made = h5t.create(h5t.OPAQUE, size)
-    made.set_tag(tag)
-    return made
-
-
-def enum(base, **members):
-    made = h5t.enum_create(base)
-    for name, value in members.items():
-        made.enum_insert(name.encode(), value)
-    return made
-
-
-def compound(size, **members):
-    made = h5t.create(h5t.COMPOUND, size)
-    for name, (offset, member) in members.items():
-        made.insert(name.encode(), offset, member)
-    return made
-
-
-def fixed_types():
-    """Types whose elements are bytes of a fixed number, by name."""
-    types = {
-        "int3_of_8": integer(h5t.STD_I8LE, 3),
-        "int11_at_2_of_16": integer(h5t.STD_I16LE, 11, 2),
-        "uint24_of_32_be": integer(h5t.STD_U32BE, 24, 4),
-        "int_padded_with_ones": integer(h5t.STD_I32LE, 17, 3, (h5t.PAD_ONE, h5t.PAD_ONE)),
-        "enum": enum(h5t.STD_I16BE, RED=0, GREEN=-7, BLUE=300),
-        "enum_u64": enum(h5t.STD_U64LE, SMALL=0, LARGE=2**62),
-        "bool": enum(h5t.STD_I8LE, FALSE=0, TRUE=1),
-        "bool_be_32": enum(h5t.STD_I32BE, FALSE=0, TRUE=1),
-        "complex64": h5t.py_create(np.dtype("<c8")),
-        "complex128_be": h5t.py_create(np.dtype(">c16")),
-        "bitfield8": h5t.STD_B8LE, "bitfield16_be": h5t.STD_B16BE, "bitfield64": h5t.STD_B64LE,
-        "bitfield_odd": integer(h5t.STD_B32LE, 5, 9),
-        "opaque": opaque(5, b"a tag"), "opaque_plain": opaque(3, b""), "opaque_one": opaque(1, b"x" * 200),
-        "datetime": opaque(8, b"NUMPY:<M8[us]"), "timedelta_be": opaque(8, b"NUMPY:>m8[3h]"),
-        "time32": h5t.UNIX_D32LE, "time32_be": h5t.UNIX_D32BE,
-        "float16": h5t.IEEE_F16LE, "float32_be": h5t.IEEE_F32BE, "float64": h5t.IEEE_F64LE,
-        "long_double": h5t.NATIVE_LDOUBLE,
-        "bfloat16": custom_float(2, (15, 7, 8, 0, 7), 127),
-        "bfloat16_be": custom_float(2, (15, 7, 8, 0, 7), 127, h5t.ORDER_BE),
-        "float8_e4m3": custom_float(1, (7, 3, 4, 0, 3), 7), "float8_e5m2": custom_float(1, (7, 2, 5, 0, 2), 15),
-        "float24": custom_float(3, (23, 15, 8, 0, 15), 127),
-        "array": h5t.array_create(h5t.STD_I16BE, (2, 3)),
-        "array_of_array": h5t.array_create(h5t.array_create(h5t.STD_U8LE, (2,)), (3, 1)),
-        "array_of_strings": h5t.array_create(string(4), (2,)),
-        "array_of_enums": h5t.array_create(enum(h5t.STD_U8LE, A=1, B=2), (2,)),
-        "compound": compound(6, a=(0, h5t.STD_I16LE), b=(2, h5t.IEEE_F32LE)),
-        "compound_padded": compound(32, a=(3, h5t.STD_I16BE), b=(8, h5t.IEEE_F64LE), c=(25, h5t.STD_U8LE)),
-        "compound_backwards": compound(12, z=(8, h5t.STD_I32LE), a=(0, h5t.IEEE_F64BE)),
-        "compound_nested": compound(40, head=(0, compound(12, x=(4, h5t.STD_I32LE), y=(0, h5t.STD_U16BE))),
-                                    list=(16, h5t.array_create(h5t.STD_I16LE, (2, 2))),
-                                    text=(25, string(5, h5t.STR_SPACEPAD)), flag=(32, enum(h5t.STD_I8LE, FALSE=0, TRUE=1)),
-                                    odd=(36, integer(h5t.STD_I32LE, 9, 1))),
-        "compound_names": compound(4, **{" ": (0, h5t.STD_I8LE), "ä/b": (1, h5t.STD_I8LE), "a b": (2, h5t.STD_I8LE),
-                                         "v[0]": (3, h5t.STD_I8LE)}),
-        "compound_large": compound(300, big=(0, h5t.array_create(h5t.STD_U8LE, (300,)))),
-    }
-    for pad, name in ((h5t.STR_NULLTERM, "term"), (h5t.STR_NULLPAD, "null"), (h5t.STR_SPACEPAD, "space")):
-        types[f"string_{name}"] = string(6, pad)
-        types[f"string_{name}_utf8"] = string(6, pad, h5t.CSET_UTF8)
-    if hasattr(h5t, "COMPLEX_IEEE_F32LE") and "1.14" not in sys.argv:
-        types.update(complex_native=h5t.COMPLEX_IEEE_F32LE, complex_native_be=h5t.COMPLEX_IEEE_F64BE,
-                     complex_native_half=h5t.COMPLEX_IEEE_F16LE)
-    return types
-
-
-def variable_types():
-    """h5py's dtypes and values of elements of variable length."""
-    text, short = h5py.string_dtype(), np.dtype("<i2")
-    row = np.dtype([("n", "<i4"), ("text", h5py.string_dtype("ascii")), ("list", h5py.vlen_dtype(short))])
-    nested = h5py.vlen_dtype(h5py.vlen_dtype(short))
-    return {
-        "text": (text, ["", "ä€𝄞", "x" * 300]),
-        "ascii": (h5py.string_dtype("ascii"), ["abc", "", "def"]),
-        "list": (h5py.vlen_dtype(short), [np.arange(3, dtype=short), np.arange(0, dtype=short), np.arange(1, dtype=short)]),
-        "list_be": (h5py.vlen_dtype(np.dtype(">f8")), [np.array([1.5, np.nan], ">f8")] * 3),
-        "list_of_texts": (h5py.vlen_dtype(text), [np.array(["a", "bc"], object), np.array([], object), np.array([""], object)]),
-        "list_of_lists": (nested, None),
-        "list_of_rows": (h5py.vlen_dtype(np.dtype([("a", "<i4"), ("b", "<f8")])),
-                         [np.array([(1, 2.5)], [("a", "<i4"), ("b", "<f8")])] * 3),
-        "rows": (row, [(1, b"one", np.array([1], short)), (2, b"", np.array([], short)), (3, b"three", np.array([3, 4], short))]),
-    }
-
-
-# Bits that are no part of the value (padding) are not kept, so they are what a conversion makes them.
-VALUE_BITS = {"int3_of_8": ("<u1", 0x03, 0), "int11_at_2_of_16": ("<u2", 0x0FFC, 0),
-              "uint24_of_32_be": (">u4", 0x0FFFFFF0, 0), "int_padded_with_ones": ("<u4", 0x0007FFF8, 0xFFF00007)}
-
-
-def pattern(name, bytes_each, count):
-    """Bytes that differ by type, within what every type can hold."""
-    if name.startswith(("bool", "enum", "array_of_enums", "compound_nested")):
-        return np.zeros(bytes_each * count, "u1")
-    if "string" in name or "names" in name:
-        return np.frombuffer(b"ab".ljust(4 if "array" in name else 6, b"\0") * (bytes_each * count), "u1")[
-            : bytes_each * count].copy()
-    values = (np.arange(bytes_each * count) * 37 + len(name)).astype("u1") & 0x3F
-    if name in VALUE_BITS:
-        word, mask, ones = VALUE_BITS[name]
-        words = values.view(word)
-        words &= mask
-        words |= ones
-    if name == "compound_padded":
-        for start, end in ((0, 3), (5, 8), (16, 25), (26, 32)):
-            values.reshape(count, bytes_each)[:, start:end] = 0
-    if name == "long_double":
-        values.reshape(count, bytes_each)[:, 10:] = 0
-    return values
 
 
 def write_types(f):
@@ -197,7 +56,8 @@ def write_spaces(f):
     group.create_dataset("empty", (0,), "<i8")
     group.create_dataset("empty_middle", (2, 0, 3), "<i8")
     group.create_dataset("rank32", (1,) * 31 + (2,), "<i4", data=np.array([5, 6], "<i4").reshape((1,) * 31 + (2,)))
-    group.create_dataset("rank32_chunked", (2,) + (1,) * 31, "<i4", chunks=(1,) * 32)
+    if not FOR_TOOLS:  # h5dump divides by zero
+        group.create_dataset("rank32_chunked", (2,) + (1,) * 31, "<i4", chunks=(1,) * 32)
 
 
 def write_layouts(f):
@@ -221,6 +81,9 @@ def write_layouts(f):
 
 def unless_refused(create, *arguments, **more):
     """Some fill values have no form in a store: it says so, and names are missing from it."""
+    name = next(argument for argument in arguments if isinstance(argument, (str, bytes)))
+    if FOR_TOOLS and (name if isinstance(name, str) else name.decode()) in REFUSED_FILLS:
+        return
     try:
         create(*arguments, **more)
     except ValueError as error:
@@ -231,6 +94,8 @@ def unless_refused(create, *arguments, **more):
 def write_fills(f):
     group = f.create_group("fills")
     for time in (h5d.FILL_TIME_ALLOC, h5d.FILL_TIME_NEVER, h5d.FILL_TIME_IFSET):
+        if FOR_TOOLS and time == h5d.FILL_TIME_NEVER:
+            continue  # they print what was in memory
         dcpl = h5p.create(h5p.DATASET_CREATE)
         dcpl.set_chunk((2,))
         dcpl.set_fill_time(time)
@@ -238,7 +103,8 @@ def write_fills(f):
         h5d.create(group.id, f"time{time}".encode(), h5t.STD_I32LE, h5s.create_simple((3,)), dcpl)
     undefined = h5p.create(h5p.DATASET_CREATE)
     call("H5Pset_fill_value", HID(undefined.id), HID(h5t.STD_I32LE.id), None)
-    h5d.create(group.id, b"undefined", h5t.STD_I32LE, h5s.create_simple((3,)), undefined)
+    if not FOR_TOOLS:  # they print what was in memory
+        h5d.create(group.id, b"undefined", h5t.STD_I32LE, h5s.create_simple((3,)), undefined)
     group.create_dataset("zero", (3,), "<i4", fillvalue=0)
     for name, dtype, value in (
             ("u8_max", "<u8", 2**64 - 1), ("i8_min", ">i8", -(2**63)), ("nan", "<f4", np.nan),
@@ -249,7 +115,8 @@ def write_fills(f):
         unless_refused(group.create_dataset, name, (3,), dtype, fillvalue=value)
     payload = np.array([0x7FF800000000BEEF], "<u8").view("<f8")
     group.create_dataset("nan_payload", (3,), "<f8", fillvalue=payload[0])
-    group.create_dataset("text_variable", (2,), h5py.string_dtype(), fillvalue="é fill")
+    if not FOR_TOOLS:  # H5Ocopy leaves what the value points to behind
+        group.create_dataset("text_variable", (2,), h5py.string_dtype(), fillvalue="é fill")
     for name, made in fixed_types().items():
         size = made.get_size()
         value = pattern(name, size, 1)
@@ -281,6 +148,15 @@ def write_filters(f):
     dataset("deflate_twice", lambda p: (p.set_deflate(2), p.set_deflate(3)))
     dataset("nbit", lambda p: p.set_filter(5, 0, ()))
     dataset("scaleoffset", lambda p: p.set_scaleoffset(h5py.h5z.SO_INT, 0))
+    dataset("zstd", lambda p: p.set_filter(32015, h5py.h5z.FLAG_MANDATORY, (3,)))
+    dataset("shard", lambda p: p.set_filter(480, h5py.h5z.FLAG_OPTIONAL, (1, 2, 2, 2, 2 | 6 << 8)))
+    dataset("nbit_compound", lambda p: p.set_filter(5, 0, ()), [("a", "<i2"), ("b", ">f4")])
+    dataset("scaleoffset_float", lambda p: p.set_scaleoffset(h5py.h5z.SO_FLOAT_DSCALE, 2), "<f4")
+    dataset("deflate_text", lambda p: (p.set_shuffle(), p.set_deflate(4)), "S3")
+    dataset("deflate_unfilled", lambda p: p.set_deflate(4), shape=(0, 8))
+    if FOR_TOOLS:
+        return  # of the rest they have no filter
+    dataset("szip", lambda p: p.set_szip(h5py.h5z.SZIP_NN_OPTION_MASK, 8))
     dataset("lzf", lambda p: p.set_filter(32000, h5py.h5z.FLAG_OPTIONAL, ()))
     dataset("deflate_optional", lambda p: p.set_filter(1, h5py.h5z.FLAG_OPTIONAL, (7,)))
     dataset("shuffle_mandatory", lambda p: p.set_filter(2, h5py.h5z.FLAG_MANDATORY, ()))
@@ -322,7 +198,7 @@ def write_attributes(f):
     holder.attrs["null_text"] = h5py.Empty("S5")
     holder.attrs["not utf-8"] = np.array([b"\xff\xfe", b"ok"], "S2")
     holder.attrs["ref"] = f.ref
-    for name in ("a/b", " ", ".", "..", "ünïcödé €", "x" * 2000, "_hdf5", "_LINKS", "_ARRAY_DIMENSIONS",
+    for name in ("a/b", " ", ".", "..", "ünïcödé €", "x" * (250 if FOR_TOOLS else 2000), "_hdf5", "_LINKS", "_ARRAY_DIMENSIONS",
                  "_FillValue", "zarr_conventions", "with\nnewline", "quote\"", "_REFERENCE"):
         holder.attrs[name] = 1
     for cset, name in ((h5t.CSET_ASCII, b"name in ascii"), (h5t.CSET_UTF8, b"name in utf8")):
@@ -400,9 +276,13 @@ def write_committed(f):
     group["row"] = np.dtype([("x", "<f8"), ("text", h5py.string_dtype())])
     group.create_dataset("data", data=np.arange(3, dtype="<i4"), dtype=group["number"])
     group.create_dataset("rows", (2,), dtype=group["row"])
+    for name, predefined in fixed_types().items():
+        made = predefined.copy()
+        made.commit(group.id, b"type_" + name.encode())
+        dataset = h5d.create(group.id, b"data_" + name.encode(), made, h5s.create_simple((2,)))
+        dataset.write(h5s.ALL, h5s.ALL, pattern(name, made.get_size(), 2), mtype=predefined)
+        h5py.Datatype(made).attrs["of"] = name
     group.attrs.create("number", np.arange(2, dtype="<i4"), dtype=group["number"])
-    for name, made in fixed_types().items():
-        made.copy().commit(group.id, b"type_" + name.encode())
     made = LIB.H5Pcreate
     made.restype = HID
     tcpl = made(HID.in_dll(LIB, "H5P_CLS_DATATYPE_CREATE_ID_g"))
@@ -411,26 +291,6 @@ def write_committed(f):
     call("H5Tcommit2", HID(group.id.id), b"ordered", HID(ordered.id), HID(0), HID(tcpl), HID(0))
     for name in "zam":
         group["ordered"].attrs[name] = name
-
-
-def write_references(f):
-    group = f.create_group("references")
-    data = group.create_dataset("data", data=np.arange(24).reshape(4, 6))
-    points = h5s.create_simple((4, 6))
-    points.select_elements(np.array([[0, 0], [3, 5]], "u8"))
-    regions = [data.regionref[1:3, 2:5], data.regionref[::2, :], data.regionref[...], h5py.RegionReference(),
-               h5r.create(data.id, b".", h5r.DATASET_REGION, points)]
-    objects = [data.ref, f.ref, h5py.Reference(), f["committed/number"].ref]
-    group["regions"] = np.array(regions, h5py.regionref_dtype)
-    group["objects"] = np.array(objects, h5py.ref_dtype)
-    row = np.dtype([("n", "<i4"), ("o", h5py.ref_dtype), ("r", h5py.regionref_dtype), ("a", h5py.ref_dtype, (2,))])
-    rows = group.create_dataset("rows", (2,), row)
-    rows[0] = (1, data.ref, regions[0], (f.ref, h5py.Reference()))
-    lists = group.create_dataset("lists", (2,), h5py.vlen_dtype(h5py.ref_dtype))
-    lists[1] = np.array(objects, h5py.ref_dtype)
-    group.attrs.create("regions", np.array(regions, h5py.regionref_dtype))
-    group.attrs.create("objects", np.array(objects, h5py.ref_dtype))
-    group.attrs.create("rows", rows[:], dtype=row)
 
 
 def write_scales(f):
@@ -448,14 +308,19 @@ def write_scales(f):
 
 
 SECTIONS = [write_types, write_spaces, write_layouts, write_fills, write_filters, write_attributes, write_groups,
-            write_links, write_committed, write_references, write_scales, write_comments]
+            write_links, write_committed, write_references, write_scales, write_lists, write_virtual, write_external,
+            write_comments]
 
 
 def write(path):
     fcpl = h5p.create(h5p.FILE_CREATE)
     fcpl.set_attr_creation_order(h5p.CRT_ORDER_TRACKED)
+    if not FOR_REPACK:  # it opens the file to copy it
+        fcpl.set_userblock(1024)
+    call("H5Pset_sym_k", HID(fcpl.id), 8, 6)
+    call("H5Pset_istore_k", HID(fcpl.id), 48)
     fapl = h5p.create(h5p.FILE_ACCESS)
-    newest = h5f.LIBVER_V114 if "1.14" in sys.argv else h5f.LIBVER_LATEST
+    newest = h5f.LIBVER_LATEST if WITH_HDF5_2 else h5f.LIBVER_V114
     fapl.set_libver_bounds(newest, newest)
     with h5py.File(h5f.create(path.encode(), h5f.ACC_TRUNC, fcpl, fapl)) as f:
         for section in SECTIONS:

@@ -7,20 +7,19 @@ from pathlib import Path
 import h5py
 import pytest
 
-from support import run
+from every_type import REFUSED_FILLS
+from support import forget_hdf5, run
 
 SCRIPT = Path(__file__).with_name("everything.py")
-pytestmark = pytest.mark.skipif(h5py.version.hdf5_version_tuple < (2,), reason="it needs HDF5 2's types")
-
-# Fill values of several numbers that differ: Zarr has one number for them.
-REFUSED_FILLS = {"long_double", "type_array", "type_array_of_array", "type_complex_native_half", "type_float24",
-                 "type_long_double"}
-# HDF5 itself puts members in the order of their offsets when it converts them.
-REORDERED = "compound_backwards"
+BESIDE = {"HDF5_EXTFILE_PREFIX": "${ORIGIN}"}  # files of external storage
+NATIVE = {"connector": None, **BESIDE}  # filters 480 and 32015 are the plugin folder's, too
+WORDS = ["1.14"] if h5py.version.hdf5_version_tuple < (2,) else []
+# Filters that keep more words for themselves: HDF5 1.14 leaves some of them as they were in memory.
+OWN_WORDS = {5: 0, 6: 2}
 
 
-def script(action, path, **env):
-    done = run([sys.executable, SCRIPT, action, path], **env)
+def script(action, path, *words, **env):
+    done = run([sys.executable, SCRIPT, action, path, *words], **env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -28,26 +27,44 @@ def script(action, path, **env):
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
     folder = tmp_path_factory.mktemp("everything")
-    files = {"native": (folder / "all.h5", {"connector": None, "plugin": False}), "zarr": (folder / "all.zarr", {})}
-    said = {}
-    for name, (path, env) in files.items():
-        script("write", path, **env)
-        said[name] = json.loads(script("describe", path, **env))
-    return folder, said["native"], said["zarr"]
+    said = []
+    for name, env in (("native/all.h5", NATIVE), ("zarr/all.zarr", BESIDE)):
+        (folder / name).parent.mkdir()
+        script("write", folder / name, *WORDS, **env)
+        said.append(json.loads(script("describe", folder / name, **env)))
+    return folder, *said
+
+
+def with_empty_strings(value):
+    """Strings of variable length that were never written are no strings in HDF5, empty ones in Zarr."""
+    if isinstance(value, list):
+        return [with_empty_strings(one) for one in value]
+    return "b''" if value is None else value
 
 
 def without_limits(said):
-    said = {path: dict(object) for path, object in said.items() if REORDERED not in path}
+    said = {path: dict(object) for path, object in said.items()}
     for path, description in said.items():
         description.pop("track times", None)
         for name, link in description.get("links", {}).items():
             link.pop("cset")
+        if path != "/types" and "value" in description:
+            description["value"] = with_empty_strings(description["value"])
+        for one in description.get("filters", []):
+            one[2] = one[2][: OWN_WORDS.get(one[0])]
     return said
+
+
+def differences(native, stored):
+    return {path: {key: (native[path].get(key), stored[path].get(key))
+                   for key in native[path] if native[path][key] != stored[path].get(key)}
+            for path in stored if native[path] != stored[path]}
 
 
 def test_all_objects_are_there_but_those_with_refused_fill_values(described):
     _, native, stored = described
-    assert set(native) - set(stored) == {f"/fills/{name}" for name in REFUSED_FILLS}
+    refused = {f"/fills/{name}" for name in REFUSED_FILLS} & set(native)
+    assert set(native) - set(stored) == refused and len(refused) >= len(REFUSED_FILLS) - 1
     assert set(stored) <= set(native)
 
 
@@ -55,8 +72,5 @@ def test_every_property_is_as_in_an_hdf5_file(described):
     _, native, stored = described
     native, stored = without_limits(native), without_limits(stored)
     for name in REFUSED_FILLS:
-        del native["/fills"]["links"][repr(name.encode())]
-    different = {path: {key: (native[path].get(key), stored[path].get(key))
-                        for key in native[path] if native[path][key] != stored[path].get(key)}
-                 for path in stored if native[path] != stored[path]}
-    assert different == {}
+        native["/fills"]["links"].pop(repr(name.encode()), None)
+    assert differences(native, stored) == {}

@@ -279,7 +279,16 @@ Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional
 Result<hsize_t> StorageBytes(Object* object) {
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
   if (array->dirty()) H5ZARR_RETURN_IF_ERROR(array->Flush());
-  return array->StoredBytes();
+  H5ZARR_ASSIGN_OR_RETURN(const hsize_t stored_bytes, array->StoredBytes());
+  const shadow::DatasetState& dataset = object->node->dataset;
+  if (dataset.alloc_time != H5D_ALLOC_TIME_EARLY && dataset.layout != H5D_COMPACT) {
+    return stored_bytes;
+  }
+  // HDF5 has this space from the beginning; a store has no chunk of nothing but fill.
+  const auto elems = CheckedProduct(array->shape());
+  const auto all_bytes =
+      elems ? CheckedMul(*elems, dataset.element.dtype.item_bytes) : std::optional<uint64_t>();
+  return std::max<hsize_t>(stored_bytes, all_bytes.value_or(0));
 }
 
 Result<H5D_space_status_t> SpaceStatus(Object* object) {

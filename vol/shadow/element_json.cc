@@ -24,13 +24,17 @@ Json StringElementToJson(hid_t type, const void* element) {
   if (H5Tis_variable_str(type) > 0) {
     const char* text = nullptr;
     std::memcpy(&text, element, sizeof(text));
-    return TextToJson(text != nullptr ? text : "");
+    return text != nullptr ? TextToJson(text) : Json();
   }
   const std::string_view text(static_cast<const char*>(element), H5Tget_size(type));
   return TextToJson(WithoutPadding(text, H5Tget_strpad(type)));
 }
 
 Status StringElementFromJson(const Json& json, hid_t type, void* element) {
+  if (json.is_null() && H5Tis_variable_str(type) > 0) {  // HDF5 tells no string from an empty one
+    std::memset(element, 0, sizeof(char*));
+    return OkStatus();
+  }
   const std::optional<std::string> text = TextFromJson(json);
   if (!text) return BadElement(json, type);
   if (H5Tis_variable_str(type) > 0) {

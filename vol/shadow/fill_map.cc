@@ -127,6 +127,20 @@ Status SetFill(hid_t dcpl, hid_t type, const void* value) {
   return OkStatus();
 }
 
+// `stored`: one element. It is set in the dataset's own type: where HDF5 has to convert a fill value, it
+// sorts the members of that type.
+Status SetCompoundFill(std::vector<std::byte> stored, const ElementMap& map, hid_t dcpl) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle from, StoredType(map));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle to, ReportedType(map));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle own, ReportedType(map));
+  std::vector<std::byte> background(H5Tget_size(to.get()));
+  stored.resize(std::max(stored.size(), background.size()));
+  if (H5Tconvert(from.get(), to.get(), 1, stored.data(), background.data(), H5P_DEFAULT) < 0) {
+    return Hdf5Failure("a fill value");
+  }
+  return SetFill(dcpl, own.get(), stored.data());
+}
+
 Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
   // LINDI's scalars have a dimension of 1 that HDF5 does not show.
@@ -146,6 +160,7 @@ Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dc
       }
     }
   }
+  if (H5Tdetect_class(stored.get(), H5T_COMPOUND) > 0) return SetCompoundFill(bytes, map, dcpl);
   return SetFill(dcpl, stored.get(), bytes.data());
 }
 

@@ -250,7 +250,6 @@ Filter Normalized(const Filter& filter) {
                           WordOr(filter.cd_values, 6, 0)};
       break;
     case kShard:
-      normal.flags = 0;  // optional or not, the array is sharded
       normal.cd_values = UserWords(filter.cd_values);
       break;
     default: break;

@@ -39,6 +39,13 @@ Json LabelsForm(std::size_t rank) {
                    Json::array({rank}));
 }
 
+// As H5DSset_label leaves it: dimensions without a label have no string.
+Json LabelsToJson(const std::vector<std::string>& labels) {
+  Json list = Json::array();
+  for (const std::string& label : labels) list.push_back(label.empty() ? Json() : Json(label));
+  return list;
+}
+
 Json ReferenceListForm(std::size_t entries) {
   Json fields = Json::array();
   fields.push_back({{"name", "dataset"}, {"type", "H5T_STD_REF_OBJ"}, {"offset", 0}});
@@ -253,7 +260,7 @@ Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, Nati
   }
   if (labels && !AllEmpty(*labels)) {
     H5ZARR_RETURN_IF_ERROR(
-        AddAttribute(native, "DIMENSION_LABELS", Json(*labels), LabelsForm(rank), references));
+        AddAttribute(native, "DIMENSION_LABELS", LabelsToJson(*labels), LabelsForm(rank), references));
   }
   return OkStatus();
 }

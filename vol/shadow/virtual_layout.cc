@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kHdf5AttributeVersion = 1;
 constexpr std::string_view kVirtualKind = "virtual";
+constexpr H5D_alloc_time_t kVirtualAllocTime = H5D_ALLOC_TIME_INCR;  // what H5Pset_layout sets
 
 using NameQuery = ssize_t (*)(hid_t dcpl, std::size_t index, char* name, std::size_t bytes);
 
@@ -37,6 +38,12 @@ Result<VirtualMapping> MappingOf(hid_t dcpl, std::size_t index) {
   if (!source.valid() || !target.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(mapping.source, SelectionOf(source.get()));
   H5ZARR_ASSIGN_OR_RETURN(mapping.target, SelectionOf(target.get()));
+  // A file keeps no extent of a source that is wholly mapped; HDF5 wants as many elements of it.
+  const hssize_t elems = H5Sget_select_npoints(target.get());
+  if (mapping.source.kind == MappedSelection::Kind::kAll && mapping.target.unlimited_dim < 0 &&
+      elems >= 0 && H5Sget_select_npoints(source.get()) != elems) {
+    mapping.source.extent = {static_cast<uint64_t>(elems)};
+  }
   return mapping;
 }
 
@@ -151,6 +158,10 @@ Result<VirtualHeader> MakeHeader(const Json& hdf5) {
   }
   H5ZARR_RETURN_IF_ERROR(MappingsToDcpl(*layout, header.dcpl.get()));
   H5ZARR_RETURN_IF_ERROR(FillFromJson(hdf5, header.type.get(), header.dcpl.get()));
+  const auto alloc_time = AllocTimeFromName(StringMember(hdf5, "alloc_time").value_or(""));
+  if (alloc_time && H5Pset_alloc_time(header.dcpl.get(), *alloc_time) < 0) {
+    return Hdf5Failure("an allocation time");
+  }
   header.layout = std::move(layout);
   return header;
 }
@@ -213,6 +224,9 @@ Result<VirtualPlan> PlanVirtual(hid_t type, hid_t space, hid_t dcpl, int zarr_fo
     hdf5["shape"] = ShapeToJson(plan.layout->shape);
     hdf5["maxshape"] = ShapeToJson(plan.layout->maxshape);
     H5ZARR_RETURN_IF_ERROR(FillToJson(dcpl, type, &hdf5));
+    H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_ERROR;
+    if (H5Pget_alloc_time(dcpl, &alloc_time) < 0) return Hdf5Failure("an allocation time");
+    if (alloc_time != kVirtualAllocTime) hdf5["alloc_time"] = std::string(AllocTimeName(alloc_time));
     Json mappings = Json::array();
     for (const VirtualMapping& mapping : plan.layout->mappings) {
       mappings.push_back(MappingToJson(mapping));

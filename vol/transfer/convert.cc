@@ -101,6 +101,11 @@ Result<Conversion> Conversion::Make(const shadow::ElementMap& element, hid_t mem
                                     Direction direction, hid_t dxpl,
                                     const shadow::ReferenceResolver& references) {
   Conversion conversion(element, mem_type, dxpl, references);
+  if (HoldsCompound(mem_type)) {
+    // HDF5 sorts the members of the types it converts between: not of the program's own.
+    conversion.mem_copy_ = Handle(H5Tcopy(mem_type));
+    conversion.mem_type_ = conversion.mem_copy_.get();
+  }
   H5ZARR_RETURN_IF_ERROR(conversion.Init(direction));
   return conversion;
 }

@@ -78,7 +78,8 @@ class Conversion {
   Status InitTypes(Handle stored_type, Direction direction);
 
   const shadow::ElementMap* element_;
-  hid_t mem_type_;
+  hid_t mem_type_;   // the program's, or mem_copy_
+  Handle mem_copy_;
   hid_t dxpl_;
   const shadow::ReferenceResolver* references_;
   Kind kind_ = Kind::kNoop;

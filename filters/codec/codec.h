@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -81,6 +82,15 @@ class BytesCodec {
   virtual Status Decode(ByteSpan encoded, MutableByteSpan decoded) const = 0;
   // Decodes to a size that only the data tell, at most `max_bytes` (kCorrupt beyond).
   virtual Result<Buffer> DecodeUnsized(ByteSpan encoded, uint64_t max_bytes) const = 0;
+  // Whether DecodePrefix costs what the prefix does, and not what the whole does.
+  virtual bool decodes_prefix() const { return false; }
+  // Decodes the first prefix.size() bytes, looking at no more of `encoded` than these take: what stands
+  // behind them may be damaged. kCorrupt when there are fewer. REQUIRES: decodes_prefix().
+  virtual Status DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const {
+    (void)encoded;
+    (void)prefix;
+    return InternalError(std::string(name()) + " decodes whole chunks only");
+  }
   // Encodes into `encoded`, of at least MaxEncodedBytes(decoded.size()); returns the bytes used.
   virtual Result<uint64_t> Encode(ByteSpan decoded, MutableByteSpan encoded) const = 0;
   virtual CodecCost cost() const { return {}; }

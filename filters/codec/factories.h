@@ -38,6 +38,8 @@ Result<AnyCodec> MakeZlib(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeZstd(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeBlosc(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeLz4(const CodecRequest& request, ConfigReader& config);
+Result<AnyCodec> MakeHdf5Lz4(const CodecRequest& request, ConfigReader& config);
+Result<AnyCodec> MakeHdf5Lzf(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeBz2(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeLzma(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeShuffle(const CodecRequest& request, ConfigReader& config);

@@ -1,7 +1,9 @@
 #include "codec/inflate.h"
 
 #include <libdeflate.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,10 @@ constexpr int kLevels = 10;
 struct Contexts {
   libdeflate_decompressor* decompressor = nullptr;
   std::array<libdeflate_compressor*, kLevels> compressors{};  // by level, made at first use
+  z_stream stream{};
+  bool stream_made = false;
   ~Contexts() {
+    if (stream_made) inflateEnd(&stream);
     libdeflate_free_decompressor(decompressor);
     for (libdeflate_compressor* compressor : compressors) libdeflate_free_compressor(compressor);
   }
@@ -40,7 +45,44 @@ libdeflate_compressor* ThreadCompressor(int level) {
   return compressor;
 }
 
+// Ready for a new stream of `framing`; null when there is no memory.
+z_stream* ThreadStream(DeflateFraming framing) {
+  constexpr int kWindowBits = 15, kGzipToo = 16;
+  const int bits = framing == DeflateFraming::kGzip ? kWindowBits + kGzipToo : kWindowBits;
+  Contexts* contexts = PerThread<Contexts>::Get();
+  if (contexts == nullptr) return nullptr;
+  z_stream* stream = &contexts->stream;
+  if (contexts->stream_made) return inflateReset2(stream, bits) == Z_OK ? stream : nullptr;
+  contexts->stream_made = inflateInit2(stream, bits) == Z_OK;
+  return contexts->stream_made ? stream : nullptr;
+}
+
 }  // namespace
+
+Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target) {
+  constexpr std::size_t kMostAtOnce = 1 << 30;  // zlib counts in unsigned int
+  z_stream* stream = ThreadStream(framing);
+  if (stream == nullptr) return NoSpaceError("no memory for a decompressor");
+  std::size_t in_offset = 0, out_offset = 0;
+  while (out_offset < target.size()) {
+    const std::size_t in = std::min(encoded.size() - in_offset, kMostAtOnce);
+    const std::size_t out = std::min(target.size() - out_offset, kMostAtOnce);
+    stream->next_in =
+        reinterpret_cast<Bytef*>(const_cast<std::byte*>(encoded.data() + in_offset));
+    stream->avail_in = static_cast<uInt>(in);
+    stream->next_out = reinterpret_cast<Bytef*>(target.data() + out_offset);
+    stream->avail_out = static_cast<uInt>(out);
+    const int result = inflate(stream, Z_SYNC_FLUSH);
+    in_offset += in - stream->avail_in;
+    out_offset += out - stream->avail_out;
+    const bool progress = stream->avail_in < in || stream->avail_out < out;
+    if (result == Z_OK && progress) continue;
+    if (result == Z_STREAM_END && out_offset == target.size()) break;
+    return CorruptError("the stream breaks off, or is none, at byte " + std::to_string(in_offset) +
+                        " of " + std::to_string(encoded.size()));
+  }
+  return OkStatus();
+}
 
 Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target) {
   libdeflate_decompressor* decompressor = ThreadDecompressor();

@@ -1,4 +1,5 @@
-// DEFLATE in its two framings, through libdeflate. Private to filters/codec (gzip.cc, zlib.cc).
+// DEFLATE in its two framings, through libdeflate; through zlib, which can stop, where only the head of
+// a stream is wanted. Private to filters/codec (gzip.cc, zlib.cc).
 #ifndef H5ZARR_CODEC_INFLATE_H_
 #define H5ZARR_CODEC_INFLATE_H_
 
@@ -13,6 +14,10 @@ enum class DeflateFraming { kGzip, kZlib };
 // `target` is too small, kCorrupt (without a codec's name) for anything that is not a whole stream.
 // kGzip: any number of members, zero bytes after a member (both as the gzip program reads them).
 Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target);
+
+// Decodes the first target.size() bytes (of kGzip's first member) and looks at nothing behind them.
+// kCorrupt when there are fewer.
+Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target);
 
 // Encodes; `target` must have DeflateBound bytes. `level` is zlib's: 0 to 9.
 Result<uint64_t> Deflate(DeflateFraming framing, int level, ByteSpan decoded,

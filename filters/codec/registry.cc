@@ -28,6 +28,8 @@ constexpr Entry kCodecs[] = {
     {"zstd", MakeZstd},
     {"blosc", MakeBlosc},
     {"lz4", MakeLz4},
+    {"hdf5_lz4", MakeHdf5Lz4},
+    {"hdf5_lzf", MakeHdf5Lzf},
     {"bz2", MakeBz2},
     {"lzma", MakeLzma},
     {"shuffle", MakeShuffle},

@@ -95,6 +95,10 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->strict, {{"0", false}, {"1", true}});
      }},
+    {"accelerate", "auto, off",
+     [](std::string_view v, Config* c) {
+       return Choose<bool>(v, &c->accelerate, {{"auto", true}, {"off", false}});
+     }},
     {"shard", "off, auto, a number of bytes",
      [](std::string_view v, Config* c) { return SetShard(v, c); }},
     {"threads", "auto, 1 to 1024",

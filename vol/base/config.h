@@ -24,6 +24,7 @@ struct Config {
   MaxShape maxshape = MaxShape::kAuto;
   bool compound_struct = false;  // compound=struct rather than structured
   bool strict = false;
+  bool accelerate = true;        // datasets of native files
   Shard shard = Shard::kOff;
   uint64_t shard_bytes = 0;      // with Shard::kBytes
   int threads = 0;               // 0: auto

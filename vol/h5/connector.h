@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "exec/executor.h"
 #include "h5/link_path.h"
+#include "h5/native_reads.h"
 #include "host/guard.h"
 #include "host/native.h"
 #include "host/object.h"
@@ -27,6 +28,7 @@ struct Connector {
   Status environment_status;      // a bad value there is reported by the first create or open
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
+  NativeFiles native_files;
   bool external_links_registered = false;
   bool filters_registered = false;
   bool saves_at_close = false;    // SaveAtClose is registered with HDF5

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/checked.h"
 #include "h5/connector.h"
+#include "h5/native_reads.h"
 #include "h5/request.h"
 #include "h5/virtual_dataset.h"
 #include "transfer/dataset_io.h"
@@ -138,7 +139,7 @@ bool IsExternal(const Object* object) {
 }
 
 Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request) {
-  std::vector<DatasetPart> arrays;
+  std::vector<DatasetPart> arrays, by_engine;
   for (const DatasetPart& part : parts) {
     if (write) H5ZARR_RETURN_IF_ERROR(RequireWritable(part.object));
     if (HasArray(part.object)) {
@@ -148,10 +149,20 @@ Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
       continue;
     }
     H5ZARR_ASSIGN_OR_RETURN(VirtualDataset* const mapped, VirtualDataset::Of(part.object, &part));
-    H5ZARR_RETURN_IF_ERROR(mapped != nullptr ? mapped->Transfer(part, write, dxpl)
-                                             : TransferNative(part, write, dxpl, request));
+    if (mapped != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(mapped->Transfer(part, write, dxpl));
+    } else if (!write && EngineFor(part) != nullptr) {
+      by_engine.push_back(part);
+    } else {
+      H5ZARR_RETURN_IF_ERROR(TransferNative(part, write, dxpl, request));
+    }
   }
   if (arrays.size() < parts.size()) request = nullptr;
+  if (!by_engine.empty() && !ReadByEngine(by_engine, dxpl).ok()) {
+    for (const DatasetPart& part : by_engine) {
+      H5ZARR_RETURN_IF_ERROR(TransferNative(part, false, dxpl, nullptr));
+    }
+  }
   return arrays.empty() ? OkStatus() : TransferArrays(arrays, write, dxpl, request);
 }
 
@@ -162,6 +173,7 @@ herr_t CloseDataset(Object* dataset, hid_t dxpl, void** request) {
     sources = host::CatchAll([&] { return dataset->virtual_data->CloseSources(); });
     dataset->virtual_data.reset();
   }
+  LetGoOfEngine(dataset);
   const herr_t closed = CloseObject("dataset_close", dataset, H5VLdataset_close, dxpl, request);
   if (sources.ok()) return closed;
   host::PushStatus(sources, "dataset_close");

@@ -295,7 +295,9 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       native_fapl.Reset();
       return host::AlreadyReported();
     }
-    return Wrap(under, H5I_FILE, nullptr);
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
+    GetConnector().native_files.NoteOpened(under, given, fapl, config);
+    return wrapper;
   });
 }
 
@@ -421,6 +423,9 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
         H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
             object->native.under, host::NativeConnector(), args, dxpl, request)));
         if (*args->args.reopen.file == nullptr) return OkStatus();
+        if (object->store == nullptr) {
+          GetConnector().native_files.NoteReopened(*args->args.reopen.file);
+        }
         H5ZARR_ASSIGN_OR_RETURN(*args->args.reopen.file,
                                 Wrap(*args->args.reopen.file, H5I_FILE, object));
         return OkStatus();
@@ -514,7 +519,13 @@ herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void*
 }
 
 herr_t file_close(void* object, hid_t dxpl, void** request) {
-  return CloseObject("file_close", object, H5VLfile_close, dxpl, request);
+  std::optional<unsigned long> native;
+  if (AsObject(object)->store == nullptr) {
+    native = GetConnector().native_files.NumberOf(UnderOf(object));
+  }
+  const herr_t closed = CloseObject("file_close", object, H5VLfile_close, dxpl, request);
+  if (closed >= 0 && native) GetConnector().native_files.NoteClosed(*native);
+  return closed;
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ struct NodeState;
 namespace h5zarr {
 
 class VirtualDataset;
+namespace transfer {
+class NativeChunks;
+}  // namespace transfer
 
 struct Object {
   host::NativeObject native;                 // owned: closed with this object
@@ -31,6 +34,9 @@ struct Object {
   bool counted = false;                      // one of the objects that keep the store open
   std::shared_ptr<VirtualDataset> virtual_data;  // of a dataset, once it was found to be virtual
   bool is_not_virtual = false;                   // of a dataset that was found not to be
+  // Of a dataset of a native file, once it was found that the engine can read it, or cannot.
+  std::shared_ptr<transfer::NativeChunks> native_chunks;
+  bool read_by_hdf5 = false;
 };
 
 }  // namespace h5zarr

@@ -27,10 +27,10 @@ class SharedObject {
   explicit SharedObject(std::size_t parts) : parts_left_(parts) {}
 
   // Null where there is no object. Stays valid until Release.
-  Result<const OpenObject*> Acquire(const std::string& path) {
+  Result<const OpenObject*> Acquire(const ObjectFiles& files, const std::string& path) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!opened_) {
-      H5ZARR_ASSIGN_OR_RETURN(object_, OpenForReading(path, WhenBlocked::kError));
+      H5ZARR_ASSIGN_OR_RETURN(object_, files.Open(path));
       opened_ = true;
     }
     return static_cast<const OpenObject*>(object_ ? &*object_ : nullptr);
@@ -51,9 +51,9 @@ class SharedObject {
 
 class BatchReader {
  public:
-  BatchReader(const std::string& root, ScratchPool& scratch, std::span<ReadOp> ops,
+  BatchReader(const ObjectFiles& files, ScratchPool& scratch, std::span<ReadOp> ops,
               const ReadSink& sink, ReadPlan plan)
-      : root_(root),
+      : files_(files),
         scratch_(scratch),
         ops_(ops),
         sink_(sink),
@@ -79,13 +79,13 @@ class BatchReader {
   }
 
   Status RunPart(const ReadPart& part) {
-    const std::string path = root_ + "/" + ops_[plan_.order[part.first_op]].key;
+    const std::string path = files_.PathOf(ops_[plan_.order[part.first_op]].key);
     SharedObject* const shared = shared_[part.object].get();
     if (shared == nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> object, OpenForReading(path, WhenBlocked::kError));
+      H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> object, files_.Open(path));
       return ReadPartOf(object ? &*object : nullptr, part, path);
     }
-    H5ZARR_ASSIGN_OR_RETURN(const OpenObject* const object, shared->Acquire(path));
+    H5ZARR_ASSIGN_OR_RETURN(const OpenObject* const object, shared->Acquire(files_, path));
     const Status status = ReadPartOf(object, part, path);
     shared->Release();
     return status;
@@ -202,13 +202,25 @@ class BatchReader {
     return status;
   }
 
-  const std::string& root_;
+  const ObjectFiles& files_;
   ScratchPool& scratch_;
   const std::span<ReadOp> ops_;
   const ReadSink& sink_;
   const ReadPlan plan_;
   std::vector<std::unique_ptr<SharedObject>> shared_;  // null where one part reads the object
   std::vector<std::atomic<std::size_t>> pieces_left_;  // of each split op
+};
+
+class FilesBelow final : public ObjectFiles {
+ public:
+  explicit FilesBelow(const std::string& root) : root_(root) {}
+  std::string PathOf(const std::string& key) const override { return root_ + "/" + key; }
+  Result<std::optional<OpenObject>> Open(const std::string& path) const override {
+    return OpenForReading(path, WhenBlocked::kError);
+  }
+
+ private:
+  const std::string& root_;
 };
 
 }  // namespace
@@ -233,9 +245,8 @@ void ScratchPool::Return(Buffer buffer) {
   }
 }
 
-Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options,
-                      ScratchPool& scratch, std::span<ReadOp> ops, const ReadSink& sink,
-                      Executor& executor) {
+Status ReadFiles(const ObjectFiles& files, const LocalStoreOptions& options, ScratchPool& scratch,
+                 std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
   if (ops.empty()) return OkStatus();
   ReadPlanLimits limits;
   limits.gap_bytes = options.coalesce_gap_bytes;
@@ -246,7 +257,13 @@ Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options,
   limits.request_cost_ns = kRequestCostNs;
   limits.byte_cost_ns = kByteCostNs;
   H5ZARR_ASSIGN_OR_RETURN(ReadPlan plan, MakeReadPlan(ops, limits, executor));
-  return BatchReader(root, scratch, ops, sink, std::move(plan)).Run(executor);
+  return BatchReader(files, scratch, ops, sink, std::move(plan)).Run(executor);
+}
+
+Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options,
+                      ScratchPool& scratch, std::span<ReadOp> ops, const ReadSink& sink,
+                      Executor& executor) {
+  return ReadFiles(FilesBelow(root), options, scratch, ops, sink, executor);
 }
 
 }  // namespace h5zarr

@@ -5,12 +5,14 @@
 #define H5ZARR_STORE_LOCAL_READ_H_
 
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/buffer.h"
 #include "store/local_store.h"
+#include "store/posix_file.h"
 #include "store/store.h"
 
 namespace h5zarr {
@@ -34,7 +36,21 @@ class ScratchPool {
   std::vector<Buffer> kept_;  // guarded by mutex_
 };
 
-// Store::ReadBatch for objects that are files below `root`.
+// Where the objects of a batch are.
+class ObjectFiles {
+ public:
+  virtual ~ObjectFiles() = default;
+  // The file's name, also for messages.
+  virtual std::string PathOf(const std::string& key) const = 0;
+  // Nothing where there is no object. Called by several threads at a time.
+  virtual Result<std::optional<OpenObject>> Open(const std::string& path) const = 0;
+};
+
+// Store::ReadBatch for objects that are `files`.
+Status ReadFiles(const ObjectFiles& files, const LocalStoreOptions& options, ScratchPool& scratch,
+                 std::span<ReadOp> ops, const ReadSink& sink, Executor& executor);
+
+// The same for objects that are files below `root`.
 Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options,
                       ScratchPool& scratch, std::span<ReadOp> ops, const ReadSink& sink,
                       Executor& executor);

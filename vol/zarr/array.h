@@ -82,6 +82,8 @@ struct ArrayOptions {
   Executor* executor = nullptr;       // must outlive the array
   Background* background = nullptr;   // the same; for ReadLater and WriteLater only
   uint64_t cache_bytes = 64 << 20;    // decoded chunks kept (clean and dirty)
+  // A read of no more than so many bytes of chunks keeps these as well where it wants all of them.
+  uint64_t keep_whole_bytes = 0;
   uint64_t memory_bytes = 256 << 20;  // in flight beside caller's buffers and the cache
   bool read_only = false;
   ChunkUnit chunk_unit = ChunkUnit::kObject;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/nd_copy.h"
 #include "zarr/array_impl.h"
 #include "zarr/read_batch.h"
@@ -14,6 +15,18 @@ namespace {
 
 // Bounds what a slice's plan itself takes.
 constexpr std::size_t kMaxSliceJobs = 32768;
+
+// True for a read of chunks that are to be kept although it wants all of each.
+bool KeepsWhole(const Array::Impl& array, const Plan& plan) {
+  uint64_t left_bytes = array.options.keep_whole_bytes;
+  const uint64_t chunk_bytes = array.leaf().decoded_bytes();
+  for (uint64_t object = 0; object < plan.objects(); ++object) {
+    const auto bytes = CheckedMul(plan.ChunkCount(object), chunk_bytes);
+    if (!bytes || *bytes > left_bytes) return false;
+    left_bytes -= *bytes;
+  }
+  return true;
+}
 
 // Walks the chunks of several plans in order.
 class JobCursor {
@@ -26,6 +39,10 @@ class JobCursor {
   bool Next(ReadJob* job) {
     for (; request_ < plans_.size(); ++request_, object_ = 0) {
       const Plan& plan = plans_[request_];
+      if (object_ == 0 && chunk_ == 0) {
+        const Array::Impl& array = *arrays_[request_];
+        keep_whole_ = array.options.keep_whole_bytes > 0 && KeepsWhole(array, plan);
+      }
       for (; object_ < plan.objects(); ++object_, chunk_ = 0) {
         if (chunk_ == 0) chunk_count_ = plan.ChunkCount(object_);
         if (chunk_ == chunk_count_) continue;
@@ -33,6 +50,7 @@ class JobCursor {
         job->plan = &plan;
         job->buffer = requests_[request_].buffer;
         job->request = &requests_[request_];
+        job->keep_whole = keep_whole_;
         job->task = plan.Chunk(object_, chunk_++);
         return true;
       }
@@ -46,6 +64,7 @@ class JobCursor {
   std::span<Array::Impl* const> arrays_;
   std::size_t request_ = 0;
   uint64_t object_ = 0, chunk_ = 0, chunk_count_ = 0;
+  bool keep_whole_ = false;
 };
 
 // True when the whole chunk is all that is read, and was before: by a reader of chunk after chunk that
@@ -164,7 +183,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
       const uint64_t chunk_bytes = job.array->leaf().decoded_bytes();
       job.cached = job.array->cache.FindShared(job.task.id);
       job.keep = false;
-      if (!job.cached && (!job.task.whole || ReturnsToChunk(job, plans))) {
+      if (!job.cached && (!job.task.whole || job.keep_whole || ReturnsToChunk(job, plans))) {
         uint64_t& room = RoomOf(rooms, job.array);
         job.keep = chunk_bytes <= room;
         if (job.keep) room -= chunk_bytes;

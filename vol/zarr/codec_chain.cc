@@ -378,6 +378,18 @@ Status CodecChain::DecodeInto(ByteSpan encoded, MutableByteSpan target,
   return impl_->DecodeInto(encoded, target, executor);
 }
 
+bool CodecChain::decodes_prefix() const {
+  return !impl_->dtype.is_vlen() && impl_->sharding == nullptr && impl_->array_codecs.empty() &&
+         !impl_->bytes_codecs.empty() && impl_->bytes_codecs[0]->decodes_prefix();
+}
+
+Status CodecChain::DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const {
+  if (!decodes_prefix() || prefix.size() > impl_->decoded_bytes) {
+    return InternalError("DecodePrefix of a chain, or a size, that it is not for");
+  }
+  return impl_->DecodePrefix(encoded, prefix);
+}
+
 Result<DecodedChunk> CodecChain::Decode(ByteSpan encoded) const {
   if (impl_->dtype.is_vlen()) return impl_->DecodeVlen(encoded);
   DecodedChunk chunk;

@@ -66,6 +66,10 @@ class CodecChain {
   // size; with an `executor` the inner chunks of a shard at once. Not for vlen types. kCorrupt names
   // what contradicts. Thread-safe.
   Status DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor = nullptr) const;
+  // Whether the head of a chunk can be had for less than all of it, and then the first `prefix.size()` of
+  // its decoded bytes. What stands behind them is not looked at, unless a checksum is over all.
+  bool decodes_prefix() const;
+  Status DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const;
   // Any type.
   Result<DecodedChunk> Decode(ByteSpan encoded) const;
   // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left

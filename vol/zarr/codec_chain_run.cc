@@ -101,6 +101,12 @@ Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target,
   return OkStatus();
 }
 
+Status CodecChain::Impl::DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const {
+  Buffer holder;
+  H5ZARR_ASSIGN_OR_RETURN(const ByteSpan last, DecodeBytes(encoded, 1, &holder));
+  return bytes_codecs[0]->DecodePrefix(last, prefix).WithContext(bytes_codecs[0]->name());
+}
+
 Status CodecChain::Impl::DecodeArrayCodecs(ByteSpan encoded, MutableByteSpan target) const {
   Buffer holder;
   for (std::size_t i = array_codecs.size(); i-- > 0;) {

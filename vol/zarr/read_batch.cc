@@ -12,6 +12,8 @@ namespace {
 constexpr int kAttempts = 5;
 // A rough price of copying, in nanoseconds a byte.
 constexpr double kCopyNsPerByte = 0.15;
+// A decoder that can stop takes up to this many times as long for a byte.
+constexpr uint64_t kPrefixShare = 4;
 
 double SinkCostNs(const ReadJob& job, uint64_t bytes) {
   const CodecChain& leaf = job.array->leaf();
@@ -266,6 +268,20 @@ Status ReadBatch::OnWholeIdentity(ReadJob& job, ByteSpan bytes) {
   return Scatter(job, bytes.data());
 }
 
+// How many of the decoded chunk's first bytes hold all that is wanted of it.
+uint64_t ReadBatch::WantedPrefix(const ReadJob& job) {
+  if (!job.plan) return job.array->leaf().decoded_bytes();
+  uint64_t wanted_bytes = 0;
+  job.plan->ForEachPiece(job.task, [&](const Piece& piece) {
+    uint64_t end = piece.chunk_offset_bytes + job.array->elem_bytes();
+    for (std::size_t dim = 0; dim < piece.dims; ++dim) {
+      end += (piece.counts[dim] - 1) * static_cast<uint64_t>(piece.chunk_strides_bytes[dim]);
+    }
+    wanted_bytes = std::max(wanted_bytes, end);
+  });
+  return wanted_bytes;
+}
+
 // Decodes to the caller's memory itself where the whole chunk is wanted as it lies.
 Status ReadBatch::DecodeDirect(ReadJob& job, ByteSpan bytes, bool* done) {
   const CodecChain& leaf = job.array->leaf();
@@ -297,8 +313,12 @@ Status ReadBatch::OnEncoded(ReadJob& job, ByteSpan bytes) {
   bool done = false;
   H5ZARR_RETURN_IF_ERROR(DecodeDirect(job, bytes, &done));
   if (done) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(Buffer scratch, scratch_.Take(leaf.decoded_bytes()));
-  const Status status = leaf.DecodeInto(bytes, scratch.span());
+  const uint64_t prefix_bytes = WantedPrefix(job);
+  const bool head = prefix_bytes <= leaf.decoded_bytes() / kPrefixShare && leaf.decodes_prefix();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer scratch,
+                          scratch_.Take(head ? prefix_bytes : leaf.decoded_bytes()));
+  const Status status = head ? leaf.DecodePrefix(bytes, scratch.span())
+                             : leaf.DecodeInto(bytes, scratch.span());
   if (status.ok()) H5ZARR_RETURN_IF_ERROR(Scatter(job, scratch.data()));
   scratch_.Return(std::move(scratch));
   return status;

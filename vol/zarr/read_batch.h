@@ -26,6 +26,7 @@ struct ReadJob {
   ChunkTask task;
   ChunkCache::Ptr cached;  // when set, the source
   bool keep = false;
+  bool keep_whole = false;  // ArrayOptions::keep_whole_bytes
   ChunkCache::Ptr loaded;
 };
 
@@ -93,6 +94,7 @@ class ReadBatch {
   Status OnWindow(ReadJob& job, const ReadOp& op, const Window& window, const ReadResult& result);
   Status OnWholeIdentity(ReadJob& job, ByteSpan bytes);
   Status OnEncoded(ReadJob& job, ByteSpan bytes);
+  static uint64_t WantedPrefix(const ReadJob& job);
   Status DecodeDirect(ReadJob& job, ByteSpan bytes, bool* done);
   void KeepAlive(ReadJob& job, std::shared_ptr<const void> owner);
 

@@ -11,8 +11,9 @@ namespace h5zarr::zarr {
 
 namespace {
 
-// A chunk this small is read whole: a range of it costs as much.
+// A chunk this small is read whole, unless little of it is wanted: a range of it costs as much.
 constexpr uint64_t kAlwaysWholeBytes = 64 << 10;
+constexpr uint64_t kLittle = 8;  // at most one part in so many
 // Elements within this distance are read together…
 constexpr uint64_t kGapBytes = 16 << 10;
 // …as long as the range stays below this, so that copying overlaps with reading.
@@ -81,17 +82,21 @@ bool ReadBatch::AddWindows(uint32_t job_index, const Place& place) {
   if (job.keep && (job.task.whole || leaf.decoded_bytes() <= kAlwaysWholeBytes)) return false;
   double cost_ns = 0;
   bool all_direct = true;
+  uint64_t window_bytes = 0;
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
     piece.Simplify();
     const Split split = SplitPiece(piece, elem_bytes);
     cost_ns += split.cost_ns;
+    window_bytes += split.windows * split.window_bytes;
     all_direct = all_direct && split.direct && split.windows == 1;
   });
   const double whole_ns =
       kSeparateReadNs + kReadNsPerByte * static_cast<double>(leaf.decoded_bytes());
   const bool may_read_whole = leaf.decoded_bytes() <= kMaxWholeBytes;
+  const bool is_little = window_bytes <= leaf.decoded_bytes() / kLittle && cost_ns < whole_ns;
+  const bool is_small = leaf.decoded_bytes() <= kAlwaysWholeBytes && !is_little;
   if (!all_direct && may_read_whole &&
-      (leaf.decoded_bytes() <= kAlwaysWholeBytes || (!job.task.whole && cost_ns > whole_ns))) {
+      (is_small || (!job.task.whole && cost_ns > whole_ns))) {
     return false;
   }
   if (job.keep && may_read_whole &&

@@ -1,0 +1,396 @@
+"""Datasets of native HDF5 files that are open for reading: what the engine reads is what HDF5 reads."""
+import json
+import os
+import shutil
+import sys
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+
+from support import environment, run, run_python
+
+SHAPE, CHUNK = (60, 50, 40), (13, 11, 9)
+
+# Reads what it is told to of a file, and prints for each selection the result's digest or the error.
+READ = """
+import json, sys, zlib
+import h5py, numpy as np
+try:
+    import hdf5plugin
+except ImportError:
+    pass
+def digest(value):
+    value = np.ascontiguousarray(value)
+    return [str(value.dtype), list(value.shape), zlib.crc32(value.view("u1").reshape(-1))]
+jobs = json.load(open(sys.argv[2]))
+with h5py.File(sys.argv[1], "r") as f:
+    opened = {}
+    for name, selection, dtype in jobs:
+        dataset = opened.setdefault(name, f[name])
+        key = tuple(slice(*s) if isinstance(s, list) else
+                    np.array(s["list"]) if isinstance(s, dict) else s for s in selection)
+        try:
+            print(json.dumps(digest((dataset.astype(dtype) if dtype else dataset)[key])))
+        except OSError as error:
+            print(json.dumps(["OSError", str(error)]))
+"""
+
+
+def read(path, jobs, connector="zarr", **env):
+    list_path = str(path) + ".jobs"
+    with open(list_path, "w") as file:
+        json.dump(jobs, file)
+    plugin = env.pop("plugin", True)
+    out = run_python(READ, str(path), list_path, connector=connector, plugin=plugin, **env)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def same_as_hdf5(path, jobs, **env):
+    """The answers, which are those of an h5py without the connector (it may have filter 480)."""
+    expected = read(path, jobs, connector=None)
+    found = read(path, jobs, **env)
+    assert len(expected) == len(jobs)
+    for job, want, got in zip(jobs, expected, found):
+        assert got == want, job
+    return expected
+
+
+def random_selections(rng, shape, count):
+    """Slices, steps, single indices and lists, most of them large."""
+    for _ in range(count):
+        selection, listed = [], False
+        for extent in shape:
+            kind = rng.integers(0, 10)
+            if kind == 0:
+                selection.append(int(rng.integers(0, extent)))
+            elif kind == 1 and not listed:
+                size = int(rng.integers(1, extent))
+                chosen = np.sort(rng.choice(extent, size, replace=False))
+                selection.append({"list": [int(i) for i in chosen]})
+                listed = True
+            else:
+                start = int(rng.integers(0, max(extent // 4, 1)))
+                stop = int(rng.integers(start + extent // 2, extent + 1))
+                selection.append([start, stop, int(rng.integers(1, 4)) if kind < 4 else 1])
+        yield selection
+
+
+def values(dtype, shape=SHAPE):
+    rng = np.random.default_rng(5)
+    return (rng.integers(0, 50, shape) + np.arange(shape[-1])).astype(dtype)
+
+
+PIPELINES = {
+    "none": {}, "deflate": dict(compression="gzip"), "shuffled": dict(compression="gzip", shuffle=True),
+    "checksum": dict(fletcher32=True), "all": dict(compression="gzip", shuffle=True, fletcher32=True),
+    "lzf": dict(compression="lzf"), "lzf_all": dict(compression="lzf", shuffle=True, fletcher32=True),
+    "scaleoffset": dict(scaleoffset=0), "shuffle_alone": dict(shuffle=True),
+    "shard": dict(compression=480, compression_opts=(1, 3, 13, 11, 3, 3 | 3 << 8)),
+}
+
+
+def plugin_pipelines():
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    found = {"zstd": dict(hdf5plugin.Zstd(clevel=3)), "lz4": dict(hdf5plugin.LZ4()),
+             "lz4_blocks": dict(hdf5plugin.LZ4(nbytes=1000)),
+             "bitshuffle": dict(hdf5plugin.Bitshuffle())}
+    for name in ("blosclz", "lz4", "zlib", "zstd"):
+        found["blosc_" + name] = dict(hdf5plugin.Blosc(cname=name))
+    found["blosc2"] = dict(hdf5plugin.Blosc2())
+    return found | {"zstd_shuffled": dict(hdf5plugin.Zstd(), shuffle=True)}
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory):
+    path = tmp_path_factory.mktemp("native") / "pipelines.h5"
+    with h5py.File(path, "w") as f:
+        for name, options in (PIPELINES | plugin_pipelines()).items():
+            for dtype in ("<i2", ">f4", "<f8"):
+                if name == "scaleoffset" and dtype != "<i2":
+                    continue
+                f.create_dataset(f"{name}/{dtype}", data=values(dtype), chunks=CHUNK, **options)
+    return path
+
+
+def names_in(path):
+    names = []
+    with h5py.File(path) as f:
+        f.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_random_selections_of_every_pipeline_are_what_hdf5_reads(pipelines, threads):
+    rng = np.random.default_rng(int(threads))
+    jobs = [[name, selection, None] for name in names_in(pipelines)
+            for selection in [[[None]], *random_selections(rng, SHAPE, 8)]]
+    same_as_hdf5(pipelines, jobs, connector=f"zarr threads={threads}")
+
+
+def test_reads_that_convert_are_what_hdf5_reads(pipelines):
+    rng = np.random.default_rng(7)
+    jobs = [[name, selection, dtype] for name in names_in(pipelines) if "all" in name
+            for selection in [[[None]], *random_selections(rng, SHAPE, 3)]
+            for dtype in ("<f4", ">i8", "<f8", "u1")]
+    same_as_hdf5(pipelines, jobs)
+
+
+def calls(path, connector, code):
+    """The calls of fcntl that duplicate a descriptor: the engine's, in a program that reads."""
+    log = str(path) + ".strace"
+    done = run(["strace", "-f", "-e", "trace=fcntl", "-o", log, sys.executable, "-c", code, str(path)],
+               connector=connector)
+    if done.returncode != 0 and "ptrace" in done.stderr:
+        pytest.skip("strace is not allowed here")
+    assert done.returncode == 0, done.stderr
+    with open(log) as file:
+        return sum("F_DUPFD" in line for line in file)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    path = tmp_path / "plain.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=values("<f4"), chunks=CHUNK, compression="gzip")
+    return path
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize("connector, mode, engine", [
+    ("zarr", "r", True), ("zarr accelerate=off", "r", False), ("zarr", "r+", False)])
+def test_the_engine_reads_files_that_are_open_for_reading_unless_it_is_off(
+        plain, connector, mode, engine):
+    code = f"import h5py, sys; h5py.File(sys.argv[1], {mode!r})['x'][:]"
+    assert (calls(plain, connector, code) > 0) == engine
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_an_element_and_a_row_are_read_by_hdf5(plain):
+    code = "import h5py, sys; d = h5py.File(sys.argv[1])['x']; d[1, 2, 3]; d[4, 5]; d[9]"
+    assert calls(plain, "zarr", code) == 0
+
+
+def test_fill_values_and_types_of_all_kinds_are_what_hdf5_reads(tmp_path):
+    path = tmp_path / "kinds.h5"
+    record = np.dtype([("a", "<i4"), ("b", "<f8", (3,)), ("c", "S5")])
+    padded = np.dtype([("a", "u1"), ("b", "<f8")], align=True)
+    big = np.zeros(20000, record)
+    big["a"], big["c"] = np.arange(20000), b"abc"
+    low = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    low.set_chunk((1000,))
+    low.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    with h5py.File(path, "w") as f:
+        for name, fill in (("default", None), ("seven", 7.5), ("nan", np.nan)):
+            d = f.create_dataset("fill_" + name, (400, 300), "<f8", chunks=(50, 40), fillvalue=fill,
+                                 compression="gzip")
+            d[60:70, 100:120] = 1
+        f.create_dataset("record", data=big, chunks=(1000,), compression="gzip")
+        f.create_dataset("padded", data=np.ones(20000, padded), chunks=(1000,), compression="gzip")
+        f.create_dataset("bool", data=np.arange(200000) % 3 == 0, chunks=(1000,), compression="lzf")
+        f.create_dataset("complex", data=np.arange(20000) * 1j, chunks=(999,), compression="gzip")
+        f.create_dataset("text", data=np.array([b"%d" % i for i in range(20000)]), chunks=(777,))
+        f.create_dataset("half", data=np.arange(50000).astype("f2"), chunks=(777,), shuffle=True)
+        f.create_dataset("opaque", data=np.arange(30000).astype("M8[s]").astype(
+            h5py.opaque_dtype("M8[s]")), chunks=(1000,), compression="gzip")
+        f.create_dataset("array", data=np.arange(90000).reshape(-1, 3), chunks=(999, 2))
+        subarray = f.create_dataset("subarray", (9000,), np.dtype(("<i4", (3,))), chunks=(100,),
+                                    compression="gzip")
+        subarray[:] = np.arange(27000).reshape(-1, 3)
+        never = h5py.h5d.create(f.id, b"never", h5py.h5t.NATIVE_INT32,
+                                h5py.h5s.create_simple((20000,)), low)
+        never.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(20000, dtype="i4"))
+        f.create_dataset("vlen", data=["x" * (i % 7) for i in range(9000)], chunks=(500,))
+        refs = f.create_dataset("refs", (9000,), h5py.ref_dtype, chunks=(500,))
+        refs[:] = f.ref
+    names = [n for n in names_in(path) if n not in ("vlen", "refs")]
+    jobs = [[name, [s], None] for name in names for s in ([None], [100, None], [7, 19000, 2])]
+    same_as_hdf5(path, jobs)
+    code = "import h5py, sys; f = h5py.File(sys.argv[1]); print(f['vlen'][:][-1], f[f['refs'][:][8]])"
+    assert run_python(code, str(path)) == run_python(code, str(path), connector=None, plugin=False)
+
+
+def test_chunks_that_lack_filters_are_read_as_hdf5_reads_them(tmp_path):
+    path = tmp_path / "masks.h5"
+    data = np.arange(64000, dtype="<i4").reshape(320, 200)
+    with h5py.File(path, "w") as f:
+        d = f.create_dataset("x", data=data, chunks=(40, 50), compression="gzip", shuffle=True)
+        d.id.write_direct_chunk((80, 100), np.ascontiguousarray(data[80:120, 100:150]).tobytes(), 3)
+        rng = np.random.default_rng(1)
+        f.create_dataset("noise", data=rng.integers(0, 2**31, (320, 200), dtype="i4"),
+                         chunks=(40, 50), compression="lzf")
+        partial = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        partial.set_chunk((33, 57))
+        partial.set_deflate(4)
+        if hasattr(partial, "set_chunk_opts"):
+            partial.set_chunk_opts(h5py.h5d.CHUNK_DONT_FILTER_PARTIAL_CHUNKS)
+        space = h5py.h5s.create_simple(data.shape)
+        made = h5py.h5d.create(f.id, b"partial", h5py.h5t.STD_I32LE, space, partial)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, data)
+    same_as_hdf5(path, [[n, [s], None] for n in ("x", "noise", "partial")
+                        for s in ([None], [3, 300], [None, None, 3])])
+
+
+@pytest.mark.parametrize("damage", ["stream", "short", "long", "truncated file"])
+def test_a_damaged_chunk_is_the_same_error_as_in_hdf5(tmp_path, damage):
+    path = tmp_path / "damaged.h5"
+    data = np.arange(64000, dtype="<i4").reshape(320, 200)
+    with h5py.File(path, "w") as f:
+        for name, options in (("gz", dict(compression="gzip")),
+                              ("sum", dict(compression="gzip", fletcher32=True)),
+                              ("lzf", dict(compression="lzf"))):
+            d = f.create_dataset(name, data=data, chunks=(40, 50), **options)
+            mask, stored = d.id.read_direct_chunk((80, 100))
+            if damage == "stream":
+                changed = bytearray(stored)
+                changed[len(changed) // 2] ^= 0x5A
+                stored = bytes(changed)
+            elif damage == "short" and name == "gz":
+                stored = zlib.compress(bytes(100))
+            elif damage == "long" and name == "gz":
+                stored = zlib.compress(bytes(1 << 16))
+            d.id.write_direct_chunk((80, 100), stored, mask)
+    if damage == "truncated file":
+        os.truncate(path, os.path.getsize(path) - 3000)
+        code = "import h5py, sys\ntry: print(h5py.File(sys.argv[1])['lzf'][:].sum())\nexcept OSError as e: print(type(e))"
+        assert run_python(code, str(path)) == run_python(code, str(path), connector=None, plugin=False)
+        return
+    jobs = [[name, [s], None] for name in ("gz", "sum", "lzf") for s in ([None], [0, 80], [120, 320])]
+    found = read(path, jobs)
+    for job, want, got in zip(jobs, read(path, jobs, connector=None, plugin=False), found):
+        assert got[0] == want[0], job
+        # (Of a chunk that is too short HDF5 reads the rest from memory nobody wrote to.)
+        if job[1][0] != [None] or damage == "stream":
+            assert got == want, job
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize("userblock", [0, 4096])
+def test_every_chunk_index_and_a_user_block_are_read_as_by_hdf5(tmp_path, libver, userblock):
+    path = tmp_path / "indexes.h5"
+    data = np.arange(64000, dtype="<i4").reshape(320, 200)
+    with h5py.File(path, "w", libver=libver, userblock_size=userblock) as f:
+        for name, maxshape in (("fixed", None), ("one", (None, 200)), ("both", (None, None))):
+            for compression in (None, "gzip"):
+                f.create_dataset(f"{name}_{compression}", data=data, chunks=(40, 50),
+                                 maxshape=maxshape, compression=compression)
+        f.create_dataset("single", data=data, chunks=data.shape, compression="gzip")
+        early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        early.set_chunk((40, 50))
+        early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        made = h5py.h5d.create(f.id, b"early", h5py.h5t.STD_I32LE,
+                               h5py.h5s.create_simple(data.shape), early)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, data)
+        shrunk = f.create_dataset("shrunk", data=data, chunks=(40, 50), maxshape=(None, None))
+        shrunk.resize((300, 130))
+        shrunk.resize((320, 200))
+    same_as_hdf5(path, [[name, [s], None] for name in names_in(path)
+                        for s in ([None], [3, 311], [None, None, 2])])
+
+
+def test_a_file_that_changes_between_opens_is_read_as_it_is(tmp_path):
+    path = str(tmp_path / "changing.h5")
+    code = """
+import h5py, numpy as np, sys
+for turn in range(6):
+    with h5py.File(sys.argv[1], "w" if turn % 3 == 0 else "r+") as f:
+        if turn % 3 == 0:
+            f.create_dataset("x", (400, 300), "<i4", chunks=(40, 50), compression="gzip", maxshape=(None, 300))
+        f["x"].resize((400 + 50 * turn, 300))
+        f["x"][:] = np.arange(f["x"].size).reshape(f["x"].shape) + turn
+    for _ in range(2):
+        with h5py.File(sys.argv[1]) as f:
+            assert (f["x"][:] == np.arange(f["x"].size).reshape(f["x"].shape) + turn).all()
+            assert (f["x"][:] == np.arange(f["x"].size).reshape(f["x"].shape) + turn).all()
+"""
+    run_python(code, path)
+
+
+def test_a_file_that_another_process_rewrites_under_a_reader_is_left_to_hdf5(tmp_path):
+    path = str(tmp_path / "rewritten.h5")
+    data = np.arange(64000, dtype="<i4").reshape(320, 200)
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=data, chunks=(40, 50))
+    code = """
+import h5py, subprocess, sys, os
+f = h5py.File(sys.argv[1], locking=False)
+before = int(f["x"][:].sum())
+change = "import h5py, sys; h5py.File(sys.argv[1], 'r+', locking=False)['x'][...] += 1"
+env = {k: v for k, v in os.environ.items() if k not in ("HDF5_VOL_CONNECTOR", "HDF5_PLUGIN_PATH")}
+subprocess.run([sys.executable, "-c", change, sys.argv[1]], check=True, env=env)
+d = h5py.File(sys.argv[1], locking=False)["x"]
+print(before, int(d[:].sum()) - before)
+"""
+    total = int(data.sum())
+    # (HDF5 keeps no chunk of this size and shape that was read as a whole but once: it sees the change.)
+    assert run_python(code, path).split()[0] == str(total)
+
+
+def test_threads_and_forked_children_read_the_same(plain):
+    code = """
+import h5py, os, sys, threading, zlib
+f = h5py.File(sys.argv[1])
+want = zlib.crc32(f["x"][:])
+found = []
+def read():
+    for _ in range(5):
+        found.append(zlib.crc32(f["x"][:]))
+threads = [threading.Thread(target=read) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert found == [want] * 20
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if zlib.crc32(f["x"][:]) == want else 1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    run_python(code, str(plain))
+
+
+def test_datasets_outlive_their_file_and_open_files_are_counted(plain):
+    code = """
+import h5py, sys, zlib
+f = h5py.File(sys.argv[1]); g = h5py.File(sys.argv[1])
+d = f["x"]; want = zlib.crc32(d[:])
+f.close()
+assert zlib.crc32(g["x"][:]) == want
+e = g["x"]
+del d
+h = h5py.h5f.open(sys.argv[1].encode(), h5py.h5f.ACC_RDONLY)
+k = h5py.h5d.open(h, b"x")
+h.close()
+import numpy as np
+a = np.empty(k.shape, "<f4"); k.read(h5py.h5s.ALL, h5py.h5s.ALL, a)
+assert zlib.crc32(a) == want
+g.close()
+del e, k
+with h5py.File(sys.argv[1], "r") as f:
+    assert zlib.crc32(f["x"][:]) == want
+print(h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_ALL))
+"""
+    assert run_python(code, str(plain)) == run_python(code, str(plain), connector=None)
+
+
+def test_external_links_and_several_datasets_of_one_call(tmp_path, plain):
+    path = str(tmp_path / "outer.h5")
+    with h5py.File(path, "w") as f:
+        f["link"] = h5py.ExternalLink("plain.h5", "/x")
+    with h5py.File(path) as f:
+        assert (f["link"][:] == values("<f4")).all()
+        assert (f["link"][3:50:2, ::3] == values("<f4")[3:50:2, ::3]).all()
+
+
+def test_a_core_file_and_a_driver_of_the_environment_are_hdf5s(plain):
+    code = "import h5py, sys, zlib; print(zlib.crc32(h5py.File(sys.argv[1], 'r', **eval(sys.argv[2]))['x'][:]))"
+    want = str(zlib.crc32(values("<f4")))
+    assert run_python(code, str(plain), "dict(driver='core')").strip() == want
+    assert run_python(code, str(plain), "dict(driver='stdio')").strip() == want
+    assert run_python(code, str(plain), "{}", HDF5_DRIVER="core").strip() == want
+
+
+def test_a_wrong_value_of_accelerate_is_reported(plain):
+    done = run([sys.executable, "-c", "import h5py, sys; h5py.File(sys.argv[1])", str(plain)],
+               connector="zarr accelerate=yes")
+    assert done.returncode == 1 and "accelerate" in done.stderr and "auto, off" in done.stderr

@@ -1,0 +1,174 @@
+#include "h5/native_reads.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "h5/connector.h"
+#include "h5/file_access.h"
+#include "transfer/dataset_io.h"
+
+namespace h5zarr {
+namespace {
+
+// A read of less is HDF5's without another question: the engine could win little.
+constexpr uint64_t kLeastBytes = 64 << 10;
+
+// Then the default driver is one that may not keep the file's bytes where they are.
+bool DriverSetByEnvironment() {
+  const char* variable = std::getenv("HDF5_DRIVER");
+  return variable != nullptr && *variable != '\0' && std::strcmp(variable, "sec2") != 0;
+}
+
+bool IsForReadingOnly(void* file) {
+  unsigned flags = H5F_ACC_RDWR;
+  H5VL_file_get_args_t args;
+  args.op_type = H5VL_FILE_GET_INTENT;
+  args.args.get_intent.flags = &flags;
+  return H5VLfile_get(file, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) >= 0 &&
+         flags == H5F_ACC_RDONLY;
+}
+
+// The descriptor that HDF5's default driver has of the file; negative where there is none.
+int DescriptorOf(void* file) {
+  void* handle = nullptr;
+  H5VL_native_file_optional_args_t native;
+  native.get_vfd_handle.fapl_id = H5P_DEFAULT;
+  native.get_vfd_handle.file_handle = &handle;
+  H5VL_optional_args_t args;
+  args.op_type = H5VL_NATIVE_FILE_GET_VFD_HANDLE;
+  args.args = &native;
+  if (H5VLfile_optional(file, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0 ||
+      handle == nullptr) {
+    return -1;
+  }
+  return *static_cast<const int*>(handle);
+}
+
+// How many elements a read is of; nothing where the arguments make no sense.
+std::optional<uint64_t> ElemsOf(const DatasetPart& part) {
+  hid_t space = part.file_space != H5S_ALL ? part.file_space : part.mem_space;
+  if (space == H5S_ALL || space == H5S_BLOCK || space == H5S_PLIST) {
+    if (part.file_space != H5S_ALL) return std::nullopt;
+    const Result<Handle> own = SpaceOfDataset(part.object);
+    const hssize_t elems = own.ok() ? H5Sget_simple_extent_npoints(own->get()) : -1;
+    return elems < 0 ? std::nullopt : std::optional<uint64_t>(elems);
+  }
+  const hssize_t elems = H5Sget_select_npoints(space);
+  return elems < 0 ? std::nullopt : std::optional<uint64_t>(elems);
+}
+
+}  // namespace
+
+void NativeFiles::NoteOpened(void* under, const char* name, hid_t fapl, const Config& config) {
+  if (!config.accelerate || !HasDefaultDriver(fapl) || DriverSetByEnvironment()) return;
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  const Result<unsigned long> number = host::FileNumber(under);
+  if (!number.ok() || !IsForReadingOnly(under)) return;
+  const auto known = files_.find(*number);
+  if (known != files_.end()) {
+    ++known->second.opened;
+    return;
+  }
+  Result<OpenFile> file = DescribeOpenFile(name, DescriptorOf(under));
+  if (!file.ok()) return;
+  MakeRoom();
+  File& made = files_[*number];
+  made.opened = 1;
+  made.source.file = std::move(*file);
+  made.source.options.executor = ExecutorFor(config.threads);
+  made.source.options.cache_bytes = config.cache_bytes;
+  made.source.options.memory_bytes = config.memory_bytes;
+  made.source.options.read_only = true;
+}
+
+void NativeFiles::NoteReopened(void* under) {
+  if (const auto number = NumberOf(under)) ++files_[*number].opened;
+}
+
+std::optional<unsigned long> NativeFiles::NumberOf(void* under) const {
+  if (files_.empty()) return std::nullopt;
+  const Result<unsigned long> number = host::FileNumber(under);
+  if (!number.ok() || files_.count(*number) == 0) return std::nullopt;
+  return *number;
+}
+
+void NativeFiles::NoteClosed(unsigned long number) {
+  const auto known = files_.find(number);
+  if (known == files_.end() || --known->second.opened > 0) return;
+  // Datasets that outlive the file may be read still, but hold what they need.
+  known->second.datasets.clear();
+}
+
+void NativeFiles::MakeRoom() {
+  if (files_.size() < kMaxFiles) return;
+  std::erase_if(files_, [](const auto& file) { return file.second.opened == 0; });
+  if (files_.size() >= kMaxFiles) files_.erase(files_.begin());
+}
+
+std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset) {
+  if (files_.empty()) return nullptr;
+  const Result<host::Identity> identity = host::Identify(dataset.native);
+  if (!identity.ok()) return nullptr;
+  const auto file = files_.find(identity->fileno);
+  if (file == files_.end()) return nullptr;
+  auto& datasets = file->second.datasets;
+  const auto known = datasets.find(identity->token);
+  if (known != datasets.end()) return known->second;
+  uint64_t index_bytes = 0;
+  for (const auto& [token, chunks] : datasets) {
+    index_bytes += chunks != nullptr ? chunks->index_bytes() : 0;
+  }
+  if (index_bytes > kMaxIndexBytes) datasets.clear();  // what is open has its own
+  auto made = transfer::NativeChunks::Describe(dataset.native.under, file->second.source);
+  return datasets[identity->token] = made.ok() ? std::move(*made) : nullptr;
+}
+
+transfer::NativeChunks* EngineFor(const DatasetPart& part) {
+  Object* object = part.object;
+  if (object->read_by_hdf5 || part.read_buffer == nullptr) return nullptr;
+  const std::optional<uint64_t> elems = ElemsOf(part);
+  if (!elems || *elems == 0) return nullptr;
+  const std::size_t mem_bytes = H5Tget_size(part.mem_type);
+  if (*elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1)) return nullptr;
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  if (object->native_chunks == nullptr) {
+    object->native_chunks = GetConnector().native_files.Find(*object);
+    object->read_by_hdf5 = object->native_chunks == nullptr;
+    if (object->read_by_hdf5) return nullptr;
+  }
+  transfer::NativeChunks* chunks = object->native_chunks.get();
+  if (!chunks->Pays(part.file_space, *elems)) return nullptr;
+  if (chunks->FindChunks(object->native.under).ok()) return chunks;
+  object->native_chunks.reset();
+  object->read_by_hdf5 = true;
+  return nullptr;
+}
+
+Status ReadByEngine(std::span<const DatasetPart> parts, hid_t dxpl) {
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  std::vector<transfer::DatasetTransfer> batch;
+  for (const DatasetPart& part : parts) {
+    transfer::DatasetTransfer& transfer = batch.emplace_back();
+    part.object->native_chunks->SetTransfer(&transfer);
+    transfer.mem_type = part.mem_type;
+    transfer.mem_space = part.mem_space;
+    transfer.file_space = part.file_space;
+    transfer.read_buffer = part.read_buffer;
+  }
+  return transfer::ReadDatasets(batch, dxpl);
+}
+
+void LetGoOfEngine(Object* dataset) {
+  if (dataset->native_chunks == nullptr) return;
+  // Beside this object only the file knows it.
+  if (dataset->native_chunks.use_count() <= 2) dataset->native_chunks->DropCache();
+  dataset->native_chunks.reset();
+}
+
+}  // namespace h5zarr

@@ -1,0 +1,67 @@
+// native_chunks: reads of a chunked dataset of a native HDF5 file by the engine: HDF5 says once where its
+// chunks are, and workers read and decode them.
+//
+// For files that are open for reading only. HDF5 reads what is not for this, and what this fails to read:
+// it is always right, and its errors are those a program expects.
+#ifndef H5ZARR_TRANSFER_NATIVE_CHUNKS_H_
+#define H5ZARR_TRANSFER_NATIVE_CHUNKS_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "shadow/native_map.h"
+#include "store/native_file.h"
+#include "store/store.h"
+#include "transfer/dataset_io.h"
+#include "zarr/array.h"
+
+namespace h5zarr::transfer {
+
+// The file, and how its datasets are read.
+struct NativeSource {
+  OpenFile file;
+  zarr::ArrayOptions options;
+};
+
+class NativeChunks {
+ public:
+  // `dataset` is a native object (as all of this class's). kUnsupported where HDF5 has to read it. Costs
+  // what a few questions to HDF5 do; where the chunks are is not asked yet.
+  static Result<std::shared_ptr<NativeChunks>> Describe(void* dataset, const NativeSource& source);
+
+  // Whether to read what `file_space` selects, `elems` elements, takes the engine clearly less time than
+  // it takes HDF5.
+  bool Pays(hid_t file_space, uint64_t elems) const;
+
+  // Asks where the chunks are, once. kUnsupported where they are not all alike.
+  Status FindChunks(void* dataset);
+
+  // The dataset's part of a transfer: array, element and extent are set. REQUIRES: FindChunks.
+  void SetTransfer(DatasetTransfer* transfer) const;
+
+  // Nobody has the dataset open: forgets decoded chunks.
+  void DropCache();
+  // What is kept for as long as the file is open.
+  uint64_t index_bytes() const { return index_bytes_; }
+
+ private:
+  Result<bool> Agrees(void* dataset, const std::vector<hsize_t>& at, uint64_t offset,
+                      uint64_t length);
+  Result<Buffer> ReadRange(uint64_t offset, uint64_t length);
+  NativeChunks(shadow::NativePlan plan, const NativeSource& source);
+
+  shadow::NativePlan plan_;
+  const NativeSource source_;
+  uint64_t chunk_bytes_ = 0;  // decoded
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<zarr::Array> array_;  // null before FindChunks
+  uint64_t index_bytes_ = 0;
+};
+
+}  // namespace h5zarr::transfer
+
+#endif  // H5ZARR_TRANSFER_NATIVE_CHUNKS_H_

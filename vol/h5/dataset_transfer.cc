@@ -153,7 +153,7 @@ Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
       H5ZARR_RETURN_IF_ERROR(mapped->Transfer(part, write, dxpl));
     } else if (!write && EngineFor(part) != nullptr) {
       by_engine.push_back(part);
-    } else {
+    } else if (write || !VirtualDataset::ReadInPieces(part, dxpl)) {
       H5ZARR_RETURN_IF_ERROR(TransferNative(part, write, dxpl, request));
     }
   }

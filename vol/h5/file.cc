@@ -523,9 +523,8 @@ herr_t file_close(void* object, hid_t dxpl, void** request) {
   if (AsObject(object)->store == nullptr) {
     native = GetConnector().native_files.NumberOf(UnderOf(object));
   }
-  const herr_t closed = CloseObject("file_close", object, H5VLfile_close, dxpl, request);
-  if (closed >= 0 && native) GetConnector().native_files.NoteClosed(*native);
-  return closed;
+  if (native) GetConnector().native_files.NoteClosing(*native);
+  return CloseObject("file_close", object, H5VLfile_close, dxpl, request);
 }
 
 }  // namespace

@@ -108,9 +108,11 @@ void* unwrap_object(void* opaque) {
 }
 
 herr_t free_wrap_ctx(void* context) {
-  host::KeepErrors keep;
   auto* wrap = static_cast<WrapContext*>(context);
-  if (wrap->under != nullptr) H5VLfree_wrap_ctx(wrap->under, host::NativeConnector());
+  if (wrap->under != nullptr) {
+    host::KeepErrors keep;
+    H5VLfree_wrap_ctx(wrap->under, host::NativeConnector());
+  }
   delete wrap;
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "transfer/dataset_io.h"
+#include "transfer/versioned_map.h"
 
 namespace h5zarr {
 namespace {
@@ -96,11 +97,36 @@ std::optional<unsigned long> NativeFiles::NumberOf(void* under) const {
   return *number;
 }
 
-void NativeFiles::NoteClosed(unsigned long number) {
+void NativeFiles::NoteClosing(unsigned long number) {
   const auto known = files_.find(number);
-  if (known == files_.end() || --known->second.opened > 0) return;
-  // Datasets that outlive the file may be read still, but hold what they need.
-  known->second.datasets.clear();
+  if (known == files_.end()) return;
+  File& file = known->second;
+  if (file.opened > 0) --file.opened;
+  if (file.opened > 0) return;
+  // Datasets that outlive the file may be read still, but have what they need.
+  file.datasets.clear();
+  file.held.clear();
+}
+
+bool NativeFiles::Knows(const Object& object) const {
+  if (files_.empty()) return false;
+  const Result<host::Identity> identity = host::Identify(object.native);
+  return identity.ok() && files_.count(identity->fileno) > 0;
+}
+
+void NativeFiles::Hold(const Object& dataset) {
+  const host::KeepErrors keep;
+  const Result<host::Identity> identity = host::Identify(dataset.native);
+  if (!identity.ok()) return;
+  const auto found = files_.find(identity->fileno);
+  if (found == files_.end() || found->second.opened == 0) return;
+  auto& held = found->second.held;
+  const auto same = [&](const auto& one) { return one.first == identity->token; };
+  if (std::any_of(held.begin(), held.end(), same)) return;
+  Result<host::NativeHandle> opened = host::OpenByToken(dataset.native, identity->token);
+  if (!opened.ok()) return;
+  if (held.size() == kMaxHeld) held.erase(held.begin());
+  held.emplace_back(identity->token, std::move(*opened));
 }
 
 void NativeFiles::MakeRoom() {
@@ -109,7 +135,8 @@ void NativeFiles::MakeRoom() {
   if (files_.size() >= kMaxFiles) files_.erase(files_.begin());
 }
 
-std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset) {
+std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset,
+                                                          bool known_only) {
   if (files_.empty()) return nullptr;
   const Result<host::Identity> identity = host::Identify(dataset.native);
   if (!identity.ok()) return nullptr;
@@ -117,32 +144,77 @@ std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset)
   if (file == files_.end()) return nullptr;
   auto& datasets = file->second.datasets;
   const auto known = datasets.find(identity->token);
-  if (known != datasets.end()) return known->second;
+  if (known != datasets.end() || known_only) {
+    return known != datasets.end() ? known->second : nullptr;
+  }
   uint64_t index_bytes = 0;
   for (const auto& [token, chunks] : datasets) {
     index_bytes += chunks != nullptr ? chunks->index_bytes() : 0;
   }
   if (index_bytes > kMaxIndexBytes) datasets.clear();  // what is open has its own
-  auto made = transfer::NativeChunks::Describe(dataset.native.under, file->second.source);
+  const transfer::NativeSource& source = file->second.source;
+  const std::optional<std::string> raw = RawDataOf(dataset);
+  auto made = raw ? transfer::NativeChunks::DescribeVersioned(dataset.native.under, *raw, source)
+                  : transfer::NativeChunks::Describe(dataset.native.under, source);
   return datasets[identity->token] = made.ok() ? std::move(*made) : nullptr;
+}
+
+std::optional<std::string> RawDataOf(const Object& dataset) {
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  char path[1024];
+  std::size_t length = 0;
+  const H5VL_loc_params_t loc = host::LocSelf(dataset.native.type);
+  H5VL_object_get_args_t name;
+  name.op_type = H5VL_OBJECT_GET_NAME;
+  name.args.get_name.buf_size = sizeof path;
+  name.args.get_name.buf = path;
+  name.args.get_name.name_len = &length;
+  if (H5VLobject_get(dataset.native.under, &loc, host::NativeConnector(), &name,
+                     host::DefaultDxpl(), nullptr) < 0 ||
+      length == 0 || length >= sizeof path) {
+    return std::nullopt;
+  }
+  const auto raw = transfer::RawDataPath(std::string_view(path, length));
+  if (!raw) return std::nullopt;
+  for (const char* attribute : {"raw_data", "chunks"}) {
+    hbool_t exists = false;
+    H5VL_attr_specific_args_t args;
+    args.op_type = H5VL_ATTR_EXISTS;
+    args.args.exists.name = attribute;
+    args.args.exists.exists = &exists;
+    if (H5VLattr_specific(dataset.native.under, &loc, host::NativeConnector(), &args,
+                          host::DefaultDxpl(), nullptr) < 0 ||
+        !exists) {
+      return std::nullopt;
+    }
+  }
+  return raw;
 }
 
 transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   Object* object = part.object;
-  if (object->read_by_hdf5 || part.read_buffer == nullptr) return nullptr;
+  if (object->read_by_hdf5 || object->virtual_data != nullptr || part.read_buffer == nullptr) {
+    return nullptr;
+  }
   const std::optional<uint64_t> elems = ElemsOf(part);
   if (!elems || *elems == 0) return nullptr;
   const std::size_t mem_bytes = H5Tget_size(part.mem_type);
-  if (*elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1)) return nullptr;
+  // Once the mappings of a versioned dataset are known, HDF5 need not look at them any more.
+  const bool small = *elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1);
+  if (small && !object->is_versioned) return nullptr;
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
   if (object->native_chunks == nullptr) {
-    object->native_chunks = GetConnector().native_files.Find(*object);
-    object->read_by_hdf5 = object->native_chunks == nullptr;
-    if (object->read_by_hdf5) return nullptr;
+    object->native_chunks = GetConnector().native_files.Find(*object, small);
+    if (object->native_chunks == nullptr) {
+      object->read_by_hdf5 = !small;
+      return nullptr;
+    }
   }
   transfer::NativeChunks* chunks = object->native_chunks.get();
-  if (!chunks->Pays(part.file_space, *elems)) return nullptr;
+  const bool known = object->is_versioned && chunks->chunks_found();
+  if (!known && (small || !chunks->Pays(part.file_space, *elems))) return nullptr;
   if (chunks->FindChunks(object->native.under).ok()) return chunks;
   object->native_chunks.reset();
   object->read_by_hdf5 = true;
@@ -161,7 +233,11 @@ Status ReadByEngine(std::span<const DatasetPart> parts, hid_t dxpl) {
     transfer.file_space = part.file_space;
     transfer.read_buffer = part.read_buffer;
   }
-  return transfer::ReadDatasets(batch, dxpl);
+  const Status status = transfer::ReadDatasets(batch, dxpl);
+  if (status.code() == StatusCode::kChanged) {  // so it will be the next time
+    for (const DatasetPart& part : parts) part.object->read_by_hdf5 = true;
+  }
+  return status;
 }
 
 void LetGoOfEngine(Object* dataset) {

@@ -12,10 +12,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/config.h"
 #include "base/status.h"
 #include "h5/dataset_transfer.h"
+#include "host/native.h"
 #include "host/object.h"
 #include "transfer/native_chunks.h"
 
@@ -31,24 +35,39 @@ class NativeFiles {
   void NoteReopened(void* under);
   // The number of a file that is known; asked before the file is closed.
   std::optional<unsigned long> NumberOf(void* under) const;
-  void NoteClosed(unsigned long number);
+  // About to be closed: what is held open of it no longer is, if this was the last handle.
+  void NoteClosing(unsigned long number);
 
-  // The dataset as the engine reads it; null where HDF5 has to. Found once for an object in a file.
-  std::shared_ptr<transfer::NativeChunks> Find(const Object& dataset);
+  // Keeps a versioned dataset open beside the program, for as long as the file is: HDF5 reads all its
+  // mappings whenever it is opened.
+  void Hold(const Object& dataset);
+
+  // Whether the object's file is one of them.
+  bool Knows(const Object& object) const;
+
+  // The dataset as the engine reads it; null where HDF5 has to. Found once for an object in a file, and with
+  // `known_only` not now.
+  std::shared_ptr<transfer::NativeChunks> Find(const Object& dataset, bool known_only);
 
  private:
   static constexpr std::size_t kMaxFiles = 256;
   static constexpr uint64_t kMaxIndexBytes = 64 << 20;
+  static constexpr std::size_t kMaxHeld = 4;  // in a file
 
   struct File {
     transfer::NativeSource source;
     unsigned opened = 0;  // how often it is
     std::map<uint64_t, std::shared_ptr<transfer::NativeChunks>> datasets;  // by token; null: HDF5's
+    std::vector<std::pair<uint64_t, host::NativeHandle>> held;  // by token, the oldest first
   };
   void MakeRoom();
 
   std::map<unsigned long, File> files_;
 };
+
+// Where the chunks of a versioned-hdf5 dataset are (transfer/versioned_map), by its name and attributes;
+// nothing for any other.
+std::optional<std::string> RawDataOf(const Object& dataset);
 
 // The dataset that `part`, a read, is to be taken from, ready for it; null where HDF5 reads it.
 transfer::NativeChunks* EngineFor(const DatasetPart& part);

@@ -7,6 +7,8 @@
 
 #include "h5/copy_references.h"
 #include "h5/copy_source.h"
+#include "h5/dataset_transfer.h"
+#include "h5/native_reads.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/h5_types.h"
@@ -42,10 +44,17 @@ struct DataEnd {
   host::NativeObject native;
   shadow::StoreFile* store = nullptr;
   NodePtr node;  // with a store
+  Object* engine = nullptr;  // of native data, for reading it by the engine
 };
 
 Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid_t file_space,
                 void* buffer) {
+  if (end.engine != nullptr && !write) {
+    const DatasetPart part{end.engine, type, mem_space, file_space, buffer};
+    if (EngineFor(part) != nullptr && ReadByEngine({&part, 1}, host::DefaultDxpl()).ok()) {
+      return OkStatus();
+    }
+  }
   if (end.store == nullptr) {
     void* under = end.native.under;
     const void* source = buffer;
@@ -442,7 +451,12 @@ class CopyFinisher {
       // Both name the same files.
       if (source.node->dataset.external && store_ == nullptr) return OkStatus();
     }
-    return CopyElements(source, target, translate);
+    Object reader;  // borrows the native object
+    reader.native = source.native;
+    if (source.store == nullptr) source.engine = &reader;
+    const Status copied = CopyElements(source, target, translate);
+    LetGoOfEngine(&reader);
+    return copied;
   }
 
   Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to,

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "h5/connector.h"
+#include "h5/native_reads.h"
 #include "h5zarr/h5zarr.h"
 
 namespace h5zarr {
@@ -149,6 +150,12 @@ Result<std::shared_ptr<VirtualDataset>> VirtualDataset::Open(
 Result<std::shared_ptr<VirtualDataset>> VirtualDataset::OpenNative(Object* object) {
   const std::shared_ptr<VirtualDataset> none;
   if (IsChunked(object)) return none;
+  if (RawDataOf(*object)) {
+    // Its sources are in the same file; asking for its mappings would cost as much as opening it.
+    object->is_versioned = true;
+    GetConnector().native_files.Hold(*object);
+    return none;
+  }
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, NativeDcpl(object));
   if (H5Pget_layout(dcpl.get()) != H5D_VIRTUAL) return none;
   H5ZARR_ASSIGN_OR_RETURN(VirtualLayout layout,

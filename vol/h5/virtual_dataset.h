@@ -2,7 +2,7 @@
 // extent that follows them.
 //
 // Those of stores, and those of native files with a store among their sources, which HDF5 itself would
-// read as fill. All others are HDF5's. Sources are opened through this connector, so that they are
+// read as fill. All others are HDF5's, but for large reads of what the engine can read in parallel. Sources are opened through this connector, so that they are
 // native datasets, arrays of stores, or virtual themselves.
 #ifndef H5ZARR_H5_VIRTUAL_DATASET_H_
 #define H5ZARR_H5_VIRTUAL_DATASET_H_
@@ -38,6 +38,10 @@ class VirtualDataset {
   static Result<VirtualDataset*> Of(Object* object, const DatasetPart* part = nullptr);
   ~VirtualDataset();
   VirtualDataset(const VirtualDataset&) = delete;
+
+  // Reads `part` of a native dataset that is HDF5's business piece by piece, its sources as one batch, where
+  // that is likely to take less time. False where it does not, or fails: HDF5 is to read it.
+  static bool ReadInPieces(const DatasetPart& part, hid_t dxpl);
 
   // Brings the extent up to date: as far as unlimited mappings have sources.
   Result<Handle> Space();
@@ -78,6 +82,9 @@ class VirtualDataset {
   Result<bool> NamesStore();
   // …or behind a virtual dataset that is the source of a mapping in `bounds`.
   Result<bool> LeadsToStore(const transfer::Bounds& bounds);
+
+  // Whether a read of native sources is of few and large pieces.
+  bool PiecesAreLarge(const DatasetPart& part) const;
 
   // That the file of a native dataset may be changed (of a store it is known already).
   Status CheckWritable();

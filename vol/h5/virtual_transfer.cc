@@ -70,6 +70,38 @@ Status VirtualDataset::Transfer(const DatasetPart& part, bool write, hid_t dxpl)
   return ReleaseFiles();
 }
 
+bool VirtualDataset::PiecesAreLarge(const DatasetPart& part) const {
+  constexpr uint64_t kLeastBytes = 1 << 20, kLeastPieceBytes = 128 << 10;
+  if (layout_->has_unlimited()) return false;
+  for (const VirtualMapping& mapping : layout_->mappings) {
+    if (mapping.is_printf()) return false;
+  }
+  const uint64_t elem_bytes = H5Tget_size(part.mem_type);
+  const Result<VirtualCutter> cutter = VirtualCutter::Make(part.file_space, part.mem_space,
+                                                           layout_->shape, elem_bytes);
+  if (!cutter.ok() || cutter->elems() < kLeastBytes / std::max<uint64_t>(elem_bytes, 1)) {
+    return false;
+  }
+  uint64_t pieces = 0;
+  for (std::size_t i = 0; i < layout_->mappings.size(); ++i) {
+    pieces += Touches(i, cutter->bounds()) ? 1 : 0;
+  }
+  return cutter->elems() / std::max<uint64_t>(pieces, 1) >= kLeastPieceBytes / elem_bytes;
+}
+
+bool VirtualDataset::ReadInPieces(const DatasetPart& part, hid_t dxpl) {
+  Object* const object = part.object;
+  if (object->virtual_data == nullptr || object->store != nullptr || object->read_by_hdf5) {
+    return false;
+  }
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  object->read_by_hdf5 = !GetConnector().native_files.Knows(*object);
+  VirtualDataset* const self = object->virtual_data.get();
+  if (object->read_by_hdf5 || !self->PiecesAreLarge(part)) return false;
+  return self->Transfer(part, false, dxpl).ok();
+}
+
 // --- cutting ---------------------------------------------------------------------------------------
 
 Result<std::vector<VirtualDataset::SourcePiece>> VirtualDataset::CutAll(VirtualCutter& cutter,

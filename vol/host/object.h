@@ -37,6 +37,7 @@ struct Object {
   // Of a dataset of a native file, once it was found that the engine can read it, or cannot.
   std::shared_ptr<transfer::NativeChunks> native_chunks;
   bool read_by_hdf5 = false;
+  bool is_versioned = false;  // a virtual one of versioned-hdf5
 };
 
 }  // namespace h5zarr

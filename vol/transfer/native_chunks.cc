@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "base/checked.h"
 #include "host/error_stack.h"
 #include "host/native.h"
+#include "transfer/versioned_map.h"
 
 namespace h5zarr::transfer {
 namespace {
@@ -25,101 +25,28 @@ constexpr double kCopyNsPerByte = 0.3;
 // The engine is worth it where it takes at most this share of HDF5's time.
 constexpr double kWorthIt = 0.7;
 
-constexpr uint64_t kMissing = UINT64_MAX;  // offset and length of a chunk that is not there
+// What a mapping of a virtual dataset takes: HDF5, of those that are touched and of all, and us to look at.
+constexpr double kHdf5MappingNs = 20'000;
+constexpr double kHdf5AnyMappingNs = 300;
+constexpr double kMappingNs = 5000;
 
-struct IndexEntry {
-  uint64_t offset = kMissing;
-  uint64_t length = kMissing;
-};
-
-Result<Handle> Ask(void* dataset, H5VL_dataset_get_t what) {
-  H5VL_dataset_get_args_t args;
-  args.op_type = what;
-  if (H5VLdataset_get(dataset, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
-    return UnsupportedError("HDF5 does not tell of a dataset");
-  }
-  if (what == H5VL_DATASET_GET_SPACE) return Handle(args.args.get_space.space_id);
-  if (what == H5VL_DATASET_GET_TYPE) return Handle(args.args.get_type.type_id);
-  if (what == H5VL_DATASET_GET_DAPL) return Handle(args.args.get_dapl.dapl_id);
-  return Handle(args.args.get_dcpl.dcpl_id);
+// The dataset at `path`, from the root of the file of `beside`.
+Result<host::NativeHandle> OpenDataset(void* beside, const std::string& path) {
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_DATASET);
+  host::NativeHandle opened(
+      H5VLdataset_open(beside, &loc, host::NativeConnector(), path.c_str(),
+                       H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_DATASET);
+  if (!opened.valid()) return UnsupportedError("no dataset '" + path + "'");
+  return opened;
 }
 
-bool Optional(void* dataset, int op, H5VL_native_dataset_optional_args_t* native) {
-  H5VL_optional_args_t args;
-  args.op_type = op;
-  args.args = native;
-  return H5VLdataset_optional(dataset, host::NativeConnector(), &args, host::DefaultDxpl(),
-                              nullptr) >= 0;
-}
-
-// What H5Dchunk_iter tells, as an index in C order of the grid.
-struct ChunkList {
-  const shadow::NativePlan* plan = nullptr;
-  std::vector<IndexEntry> entries;
-  uint64_t found = 0;
-  std::vector<hsize_t> last;  // coordinates, in elements, of the chunk that was told last
-  bool plain = true;          // no chunk is anything but what the plan says
-
-  // The entry of the chunk at `offset`; nothing where no chunk can be.
-  std::optional<uint64_t> EntryAt(const hsize_t* offset) const {
-    uint64_t entry = 0;
-    for (std::size_t d = 0; d < plan->chunk.size(); ++d) {
-      const uint64_t coord = offset[d] / plan->chunk[d];
-      if (offset[d] % plan->chunk[d] != 0 || coord >= plan->grid[d]) return std::nullopt;
-      entry = entry * plan->grid[d] + coord;
-    }
-    return entry;
-  }
-
-  IndexEntry LastEntry() const { return entries[*EntryAt(last.data())]; }
-
-  static int Add(const hsize_t* offset, unsigned filter_mask, haddr_t address, hsize_t bytes,
-                 void* opaque) {
-    auto* self = static_cast<ChunkList*>(opaque);
-    const std::optional<uint64_t> entry = self->EntryAt(offset);
-    if (!entry || filter_mask != 0 || address == HADDR_UNDEF ||
-        self->entries[*entry].offset != kMissing) {
-      self->plain = false;
-      return H5_ITER_STOP;
-    }
-    self->entries[*entry] = {address, bytes};
-    std::copy_n(offset, self->last.size(), self->last.begin());
-    ++self->found;
-    return H5_ITER_CONT;
-  }
-};
-
-// Whether the chunk at `offset` is the same to HDF5 when it is asked for by its coordinates.
-bool IsChunkAt(void* dataset, const std::vector<hsize_t>& offset, const IndexEntry& entry) {
-  unsigned filter_mask = 0;
-  haddr_t address = HADDR_UNDEF;
-  hsize_t bytes = 0;
-  H5VL_native_dataset_optional_args_t native;
-  native.get_chunk_info_by_coord = {offset.data(), &filter_mask, &address, &bytes};
-  return Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, &native) &&
-         filter_mask == 0 && address == entry.offset && bytes == entry.length;
-}
-
-// The stored bytes of the chunk at `offset`, as HDF5 reads them.
-Result<Buffer> ReadByHdf5(void* dataset, const std::vector<hsize_t>& offset, uint64_t length) {
-  H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(length));
-  // HDF5 2.2 asks for the buffer's size as well, behind what earlier ones ask for.
-  struct ChunkRead {
-    const hsize_t* offset;
-    uint32_t filters;
-    void* buffer;
-    std::size_t* buffer_bytes;
-  };
-  std::size_t buffer_bytes = length;
-  const ChunkRead read = {offset.data(), 0, bytes.data(), &buffer_bytes};
-  H5VL_native_dataset_optional_args_t native;
-  static_assert(sizeof read <= sizeof native);
-  std::memset(&native, 0, sizeof native);
-  std::memcpy(&native, &read, sizeof read);
-  if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_READ, &native)) {
-    return UnsupportedError("HDF5 does not read a chunk as it is");
-  }
-  return bytes;
+// Whether elements that nothing was written to are the same in both datasets.
+bool SameFill(hid_t type, hid_t dcpl, hid_t other_dcpl) {
+  const std::size_t bytes = H5Tget_size(type);
+  std::vector<std::byte> fill(bytes), other(bytes);
+  return H5Pget_fill_value(dcpl, type, fill.data()) >= 0 &&
+         H5Pget_fill_value(other_dcpl, type, other.data()) >= 0 && fill == other;
 }
 
 }  // namespace
@@ -127,16 +54,9 @@ Result<Buffer> ReadByHdf5(void* dataset, const std::vector<hsize_t>& offset, uin
 NativeChunks::NativeChunks(shadow::NativePlan plan, const NativeSource& source)
     : plan_(std::move(plan)), source_(source) {}
 
-Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset,
-                                                             const NativeSource& source) {
-  const host::KeepErrors keep;
-  const host::QuietErrors quiet;
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, Ask(dataset, H5VL_DATASET_GET_DCPL));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle space, Ask(dataset, H5VL_DATASET_GET_SPACE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, Ask(dataset, H5VL_DATASET_GET_TYPE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dapl, Ask(dataset, H5VL_DATASET_GET_DAPL));
-  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
-                          shadow::PlanNative(type.get(), space.get(), dcpl.get()));
+Result<std::shared_ptr<NativeChunks>> NativeChunks::Make(shadow::NativePlan plan, void* dataset,
+                                                         const NativeSource& source) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dapl, AskDataset(dataset, H5VL_DATASET_GET_DAPL));
   NativeSource mine = source;
   std::size_t slots = 0, cache_bytes = 0;
   double preemption = 0;
@@ -151,6 +71,37 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset,
   const auto bytes = elems ? CheckedMul(*elems, self->plan_.element.stored_bytes()) : std::nullopt;
   if (!bytes) return UnsupportedError("chunks of more than 2^64 bytes");
   self->chunk_bytes_ = *bytes;
+  return self;
+}
+
+Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset,
+                                                             const NativeSource& source) {
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(dataset, H5VL_DATASET_GET_SPACE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
+                          shadow::PlanNative(type.get(), space.get(), dcpl.get()));
+  return Make(std::move(plan), dataset, source);
+}
+
+Result<std::shared_ptr<NativeChunks>> NativeChunks::DescribeVersioned(void* dataset,
+                                                                      const std::string& raw_path,
+                                                                      const NativeSource& source) {
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle raw, OpenDataset(dataset, raw_path));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(raw.get(), H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle raw_type, AskDataset(raw.get(), H5VL_DATASET_GET_TYPE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(dataset, H5VL_DATASET_GET_SPACE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
+  if (H5Tequal(type.get(), raw_type.get()) <= 0) return UnsupportedError("another type");
+  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
+                          shadow::PlanNative(type.get(), space.get(), dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<NativeChunks> self,
+                          Make(std::move(plan), dataset, source));
+  self->raw_path_ = raw_path;
   return self;
 }
 
@@ -170,17 +121,20 @@ bool NativeChunks::Pays(hid_t file_space, uint64_t elems) const {
     }
   }
   touched = std::min(touched, elems);
+  const bool versioned = !raw_path_.empty();
   const auto chunks = static_cast<double>(touched);
+  const auto entries = static_cast<double>(plan_.entries);
   const auto wanted_bytes = static_cast<double>(elems * plan_.element.stored_bytes());
   const double whole_bytes = chunks * static_cast<double>(chunk_bytes_);
   const bool in_parts = !plan_.has_filters && chunk_bytes_ > source_.options.keep_whole_bytes;
-  const double hdf5_ns = chunks * kHdf5ChunkNs + kCopyNsPerByte * wanted_bytes +
-                         plan_.hdf5_ns_per_byte * (in_parts ? wanted_bytes : whole_bytes);
+  double hdf5_ns = chunks * kHdf5ChunkNs + kCopyNsPerByte * wanted_bytes +
+                   plan_.hdf5_ns_per_byte * (in_parts ? wanted_bytes : whole_bytes);
+  if (versioned) hdf5_ns += chunks * kHdf5MappingNs + entries * kHdf5AnyMappingNs;
   const auto threads = static_cast<double>(source_.options.executor->threads());
   double engine_ns = kCopyNsPerByte * (plan_.has_filters ? whole_bytes : 2 * wanted_bytes);
   if (plan_.has_filters) engine_ns += plan_.hdf5_ns_per_byte / 2 * whole_bytes;
   engine_ns = engine_ns / std::min(threads, chunks) + chunks * kEngineChunkNs + kEngineStartNs;
-  if (array_ == nullptr) engine_ns += kIndexEntryNs * static_cast<double>(plan_.entries);
+  if (array_ == nullptr) engine_ns += entries * (versioned ? kMappingNs : kIndexEntryNs);
   return engine_ns < kWorthIt * hdf5_ns;
 }
 
@@ -191,50 +145,81 @@ Result<Buffer> NativeChunks::ReadRange(uint64_t offset, uint64_t length) {
   op.range = ByteRange::Span(offset, length);
   op.target = bytes.span();
   const ReadSink sink = [](std::size_t, const ReadResult&) { return OkStatus(); };
-  H5ZARR_RETURN_IF_ERROR(store_->ReadBatch({&op, 1}, sink, *source_.options.executor));
+  const std::unique_ptr<Store> store = MakeNativeFileStore(source_.file, {});
+  H5ZARR_RETURN_IF_ERROR(store->ReadBatch({&op, 1}, sink, *source_.options.executor));
   return bytes;
 }
 
 // Versions of HDF5 have told other coordinates, or addresses that leave out what stands before HDF5's
 // part of the file (a user block): one chunk is looked at in other ways as well.
-Result<bool> NativeChunks::Agrees(void* dataset, const std::vector<hsize_t>& at, uint64_t offset,
-                                  uint64_t length) {
+Status NativeChunks::CheckList(void* dataset, const ChunkList& list) {
   constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-  if (!IsChunkAt(dataset, at, {offset, length})) return false;
+  const Status differs = UnsupportedError("an HDF5 that tells of chunks in a way of its own");
+  if (list.found == 0) return OkStatus();
+  if (!IsChunkAt(dataset, list.last, list.last_place)) return differs;
   H5ZARR_ASSIGN_OR_RETURN(const Buffer head, ReadRange(0, kSignature.size()));
-  if (AsText(head.span()) == kSignature) return true;
-  H5ZARR_ASSIGN_OR_RETURN(const Buffer mine, ReadRange(offset, length));
-  H5ZARR_ASSIGN_OR_RETURN(const Buffer theirs, ReadByHdf5(dataset, at, length));
-  return std::memcmp(mine.data(), theirs.data(), length) == 0;
+  if (AsText(head.span()) == kSignature) return OkStatus();
+  const ChunkPlace& place = list.last_place;
+  H5ZARR_ASSIGN_OR_RETURN(const Buffer mine, ReadRange(place.offset, place.length));
+  H5ZARR_ASSIGN_OR_RETURN(const Buffer theirs, ReadByHdf5(dataset, list.last, place.length));
+  return std::memcmp(mine.data(), theirs.data(), place.length) == 0 ? OkStatus() : differs;
 }
 
 Status NativeChunks::FindChunks(void* dataset) {
   if (array_ != nullptr) return OkStatus();
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
-  ChunkList list;
-  list.plan = &plan_;
-  list.entries.resize(plan_.entries);
-  list.last.resize(plan_.chunk.size());
-  H5VL_native_dataset_optional_args_t native;
-  native.chunk_iter = {ChunkList::Add, &list};
-  if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native) || !list.plain) {
-    return UnsupportedError("chunks that are not all alike");
+  std::vector<ChunkPlace> places;
+  if (!raw_path_.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(places, FindVersioned(dataset));
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(ChunkList list, ListChunks(dataset, plan_.chunk, plan_.grid));
+    H5ZARR_RETURN_IF_ERROR(CheckList(dataset, list));
+    if (list.found < plan_.entries && !plan_.fill_defined) {
+      return UnsupportedError("elements without a value");
+    }
+    places = std::move(list.places);
   }
-  if (list.found < plan_.entries && !plan_.fill_defined) {
-    return UnsupportedError("elements without a value");
-  }
-  index_bytes_ = plan_.entries * sizeof(IndexEntry);
-  H5ZARR_ASSIGN_OR_RETURN(Buffer index, Buffer::CopyOf(std::as_bytes(std::span(list.entries))));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer index, Buffer::CopyOf(std::as_bytes(std::span(places))));
+  index_bytes_ = index.size_bytes();
   store_ = MakeNativeFileStore(source_.file, std::move(index));
-  if (list.found > 0) {
-    const IndexEntry last = list.LastEntry();
-    H5ZARR_ASSIGN_OR_RETURN(const bool agrees, Agrees(dataset, list.last, last.offset, last.length));
-    if (!agrees) return UnsupportedError("an HDF5 that tells of chunks in a way of its own");
-  }
   H5ZARR_ASSIGN_OR_RETURN(
       array_, zarr::Array::Open(store_.get(), "", plan_.metadata, source_.options));
   return OkStatus();
+}
+
+// Each mapping of the dataset is one chunk of `raw_data`, in whose place that chunk is then read.
+Result<std::vector<ChunkPlace>> NativeChunks::FindVersioned(void* dataset) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> slots,
+                          SlotsOf(dcpl.get(), raw_path_, plan_.extent, plan_.chunk));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle raw, OpenDataset(dataset, raw_path_));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle raw_dcpl, AskDataset(raw.get(), H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(raw.get(), H5VL_DATASET_GET_SPACE));
+  if (!plan_.fill_defined || !SameFill(type.get(), dcpl.get(), raw_dcpl.get())) {
+    return UnsupportedError("another fill value");
+  }
+  std::vector<hsize_t> raw_extent(plan_.chunk.size());
+  if (H5Sget_simple_extent_ndims(space.get()) != static_cast<int>(raw_extent.size()) ||
+      H5Sget_simple_extent_dims(space.get(), raw_extent.data(), nullptr) < 0 ||
+      raw_extent[0] % plan_.chunk[0] != 0 ||
+      !std::equal(raw_extent.begin() + 1, raw_extent.end(), plan_.chunk.begin() + 1)) {
+    return UnsupportedError("chunks that do not stand one below the other");
+  }
+  std::vector<uint64_t> raw_grid(raw_extent.size(), 1);
+  raw_grid[0] = raw_extent[0] / plan_.chunk[0];
+  H5ZARR_ASSIGN_OR_RETURN(const ChunkList list, ListChunks(raw.get(), plan_.chunk, raw_grid));
+  H5ZARR_RETURN_IF_ERROR(CheckList(raw.get(), list));
+  std::vector<ChunkPlace> places(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] == kNoSlot) continue;
+    if (slots[i] >= list.places.size() || list.places[slots[i]].missing()) {
+      return UnsupportedError("a chunk that is not there");
+    }
+    places[i] = list.places[slots[i]];
+  }
+  return places;
 }
 
 void NativeChunks::SetTransfer(DatasetTransfer* transfer) const {

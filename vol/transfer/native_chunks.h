@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "shadow/native_map.h"
 #include "store/native_file.h"
 #include "store/store.h"
+#include "transfer/chunk_list.h"
 #include "transfer/dataset_io.h"
 #include "zarr/array.h"
 
@@ -32,6 +34,11 @@ class NativeChunks {
   // `dataset` is a native object (as all of this class's). kUnsupported where HDF5 has to read it. Costs
   // what a few questions to HDF5 do; where the chunks are is not asked yet.
   static Result<std::shared_ptr<NativeChunks>> Describe(void* dataset, const NativeSource& source);
+  // The same of a virtual dataset whose chunks are those of the dataset at `raw_path` (versioned_map). What
+  // its mappings are is not asked yet.
+  static Result<std::shared_ptr<NativeChunks>> DescribeVersioned(void* dataset,
+                                                                 const std::string& raw_path,
+                                                                 const NativeSource& source);
 
   // Whether to read what `file_space` selects, `elems` elements, takes the engine clearly less time than
   // it takes HDF5.
@@ -39,6 +46,7 @@ class NativeChunks {
 
   // Asks where the chunks are, once. kUnsupported where they are not all alike.
   Status FindChunks(void* dataset);
+  bool chunks_found() const { return array_ != nullptr; }
 
   // The dataset's part of a transfer: array, element and extent are set. REQUIRES: FindChunks.
   void SetTransfer(DatasetTransfer* transfer) const;
@@ -49,14 +57,17 @@ class NativeChunks {
   uint64_t index_bytes() const { return index_bytes_; }
 
  private:
-  Result<bool> Agrees(void* dataset, const std::vector<hsize_t>& at, uint64_t offset,
-                      uint64_t length);
-  Result<Buffer> ReadRange(uint64_t offset, uint64_t length);
   NativeChunks(shadow::NativePlan plan, const NativeSource& source);
+  static Result<std::shared_ptr<NativeChunks>> Make(shadow::NativePlan plan, void* dataset,
+                                                    const NativeSource& source);
+  Status CheckList(void* dataset, const ChunkList& list);
+  Result<Buffer> ReadRange(uint64_t offset, uint64_t length);
+  Result<std::vector<ChunkPlace>> FindVersioned(void* dataset);
 
   shadow::NativePlan plan_;
   const NativeSource source_;
   uint64_t chunk_bytes_ = 0;  // decoded
+  std::string raw_path_;      // of a versioned dataset
   std::unique_ptr<Store> store_;
   std::unique_ptr<zarr::Array> array_;  // null before FindChunks
   uint64_t index_bytes_ = 0;

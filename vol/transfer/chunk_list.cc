@@ -1,0 +1,116 @@
+#include "transfer/chunk_list.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/checked.h"
+#include "host/native.h"
+
+namespace h5zarr::transfer {
+namespace {
+
+bool Optional(void* dataset, int op, H5VL_native_dataset_optional_args_t* native) {
+  H5VL_optional_args_t args;
+  args.op_type = op;
+  args.args = native;
+  return H5VLdataset_optional(dataset, host::NativeConnector(), &args, host::DefaultDxpl(),
+                              nullptr) >= 0;
+}
+
+struct Lister {
+  std::span<const uint64_t> chunk, grid;
+  ChunkList list;
+  bool plain = true;  // no chunk is anything but what is expected
+
+  // The number of the chunk at `coords`; nothing where no chunk can be.
+  std::optional<uint64_t> NumberOf(const hsize_t* coords) const {
+    uint64_t number = 0;
+    for (std::size_t d = 0; d < chunk.size(); ++d) {
+      const uint64_t coord = coords[d] / chunk[d];
+      if (coords[d] % chunk[d] != 0 || coord >= grid[d]) return std::nullopt;
+      number = number * grid[d] + coord;
+    }
+    return number;
+  }
+
+  static int Add(const hsize_t* coords, unsigned filter_mask, haddr_t address, hsize_t bytes,
+                 void* opaque) {
+    auto* self = static_cast<Lister*>(opaque);
+    const std::optional<uint64_t> number = self->NumberOf(coords);
+    if (!number || filter_mask != 0 || address == HADDR_UNDEF ||
+        !self->list.places[*number].missing()) {
+      self->plain = false;
+      return H5_ITER_STOP;
+    }
+    self->list.last_place = {address, bytes};
+    self->list.places[*number] = self->list.last_place;
+    std::copy_n(coords, self->chunk.size(), self->list.last.begin());
+    ++self->list.found;
+    return H5_ITER_CONT;
+  }
+};
+
+}  // namespace
+
+Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
+                             std::span<const uint64_t> grid) {
+  const auto chunks = CheckedProduct(grid);
+  if (!chunks) return UnsupportedError("too many chunks");
+  Lister lister;
+  lister.chunk = chunk;
+  lister.grid = grid;
+  lister.list.places.resize(*chunks);
+  lister.list.last.resize(chunk.size());
+  H5VL_native_dataset_optional_args_t native;
+  native.chunk_iter = {Lister::Add, &lister};
+  if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native) || !lister.plain) {
+    return UnsupportedError("chunks that are not all alike");
+  }
+  return std::move(lister.list);
+}
+
+bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace& place) {
+  unsigned filter_mask = 0;
+  haddr_t address = HADDR_UNDEF;
+  hsize_t bytes = 0;
+  H5VL_native_dataset_optional_args_t native;
+  native.get_chunk_info_by_coord = {coords.data(), &filter_mask, &address, &bytes};
+  return Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, &native) &&
+         filter_mask == 0 && address == place.offset && bytes == place.length;
+}
+
+Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64_t length) {
+  H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(length));
+  // HDF5 2.2 asks for the buffer's size as well, behind what earlier ones ask for.
+  struct ChunkRead {
+    const hsize_t* coords;
+    uint32_t filters;
+    void* buffer;
+    std::size_t* buffer_bytes;
+  };
+  std::size_t buffer_bytes = length;
+  const ChunkRead read = {coords.data(), 0, bytes.data(), &buffer_bytes};
+  H5VL_native_dataset_optional_args_t native;
+  static_assert(sizeof read <= sizeof native);
+  std::memset(&native, 0, sizeof native);
+  std::memcpy(&native, &read, sizeof read);
+  if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_READ, &native)) {
+    return UnsupportedError("HDF5 does not read a chunk as it is");
+  }
+  return bytes;
+}
+
+Result<Handle> AskDataset(void* dataset, H5VL_dataset_get_t what) {
+  H5VL_dataset_get_args_t args;
+  args.op_type = what;
+  if (H5VLdataset_get(dataset, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
+    return UnsupportedError("HDF5 does not tell of a dataset");
+  }
+  if (what == H5VL_DATASET_GET_SPACE) return Handle(args.args.get_space.space_id);
+  if (what == H5VL_DATASET_GET_TYPE) return Handle(args.args.get_type.type_id);
+  if (what == H5VL_DATASET_GET_DAPL) return Handle(args.args.get_dapl.dapl_id);
+  return Handle(args.args.get_dcpl.dcpl_id);
+}
+
+}  // namespace h5zarr::transfer

@@ -1,0 +1,50 @@
+// chunk_list: where the chunks of a native dataset are in its file, as HDF5 tells it. For datasets whose file
+// is open for reading only.
+#ifndef H5ZARR_TRANSFER_CHUNK_LIST_H_
+#define H5ZARR_TRANSFER_CHUNK_LIST_H_
+
+#include <hdf5.h>
+// The VOL's developer interface.
+#include <H5VLconnector.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "host/handle.h"
+
+namespace h5zarr::transfer {
+
+struct ChunkPlace {
+  static constexpr uint64_t kMissing = UINT64_MAX;
+  uint64_t offset = kMissing;
+  uint64_t length = kMissing;
+  bool missing() const { return offset == kMissing; }
+};
+
+struct ChunkList {
+  std::vector<ChunkPlace> places;  // in C order of the grid
+  uint64_t found = 0;
+  std::vector<hsize_t> last;       // coordinates, in elements, of the chunk that was told last
+  ChunkPlace last_place;
+};
+
+// The chunks, of shape `chunk`, of the native object `dataset`. kUnsupported where one lacks some of its
+// filters or lies outside of `grid`, or where HDF5 does not tell.
+Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
+                             std::span<const uint64_t> grid);
+
+// Whether HDF5 says the same of the chunk at `coords` when it is asked for that one.
+bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace& place);
+
+// The stored bytes of the chunk at `coords`, as HDF5 reads them.
+Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64_t length);
+
+// An identifier of one of the dataset's properties: space, type or property list.
+Result<Handle> AskDataset(void* dataset, H5VL_dataset_get_t what);
+
+}  // namespace h5zarr::transfer
+
+#endif  // H5ZARR_TRANSFER_CHUNK_LIST_H_

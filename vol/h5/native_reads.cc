@@ -16,6 +16,8 @@ namespace {
 
 // A read of less is HDF5's without another question: the engine could win little.
 constexpr uint64_t kLeastBytes = 64 << 10;
+// After so many such reads of a versioned dataset its mappings may be worth finding all the same.
+constexpr unsigned kManyReads = 16;
 
 // Then the default driver is one that may not keep the file's bytes where they are.
 bool DriverSetByEnvironment() {
@@ -159,6 +161,13 @@ std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset,
   return datasets[identity->token] = made.ok() ? std::move(*made) : nullptr;
 }
 
+void NativeFiles::GiveUp(const Object& dataset) {
+  const Result<host::Identity> identity = host::Identify(dataset.native);
+  if (!identity.ok()) return;
+  const auto file = files_.find(identity->fileno);
+  if (file != files_.end()) file->second.datasets[identity->token] = nullptr;
+}
+
 std::optional<std::string> RawDataOf(const Object& dataset) {
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
@@ -201,8 +210,9 @@ transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   if (!elems || *elems == 0) return nullptr;
   const std::size_t mem_bytes = H5Tget_size(part.mem_type);
   // Once the mappings of a versioned dataset are known, HDF5 need not look at them any more.
-  const bool small = *elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1);
+  bool small = *elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1);
   if (small && !object->is_versioned) return nullptr;
+  small = small && ++object->small_reads < kManyReads;
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
   if (object->native_chunks == nullptr) {
@@ -216,6 +226,7 @@ transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   const bool known = object->is_versioned && chunks->chunks_found();
   if (!known && (small || !chunks->Pays(part.file_space, *elems))) return nullptr;
   if (chunks->FindChunks(object->native.under).ok()) return chunks;
+  GetConnector().native_files.GiveUp(*object);
   object->native_chunks.reset();
   object->read_by_hdf5 = true;
   return nullptr;

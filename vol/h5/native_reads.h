@@ -48,6 +48,8 @@ class NativeFiles {
   // The dataset as the engine reads it; null where HDF5 has to. Found once for an object in a file, and with
   // `known_only` not now.
   std::shared_ptr<transfer::NativeChunks> Find(const Object& dataset, bool known_only);
+  // From now on HDF5 has to, until the file is closed.
+  void GiveUp(const Object& dataset);
 
  private:
   static constexpr std::size_t kMaxFiles = 256;

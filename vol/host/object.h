@@ -38,6 +38,7 @@ struct Object {
   std::shared_ptr<transfer::NativeChunks> native_chunks;
   bool read_by_hdf5 = false;
   bool is_versioned = false;  // a virtual one of versioned-hdf5
+  unsigned small_reads = 0;   // of a versioned one
 };
 
 }  // namespace h5zarr

@@ -105,7 +105,7 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::DescribeVersioned(void* data
   return self;
 }
 
-bool NativeChunks::Pays(hid_t file_space, uint64_t elems) const {
+bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
   uint64_t touched = plan_.entries;
   if (file_space != H5S_ALL) {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
@@ -134,8 +134,13 @@ bool NativeChunks::Pays(hid_t file_space, uint64_t elems) const {
   double engine_ns = kCopyNsPerByte * (plan_.has_filters ? whole_bytes : 2 * wanted_bytes);
   if (plan_.has_filters) engine_ns += plan_.hdf5_ns_per_byte / 2 * whole_bytes;
   engine_ns = engine_ns / std::min(threads, chunks) + chunks * kEngineChunkNs + kEngineStartNs;
-  if (array_ == nullptr) engine_ns += entries * (versioned ? kMappingNs : kIndexEntryNs);
-  return engine_ns < kWorthIt * hdf5_ns;
+  if (array_ == nullptr) {
+    const double find_ns = entries * (versioned ? kMappingNs : kIndexEntryNs);
+    engine_ns += std::max(0.0, find_ns - left_to_hdf5_ns_);
+  }
+  const bool pays = engine_ns < kWorthIt * hdf5_ns;
+  if (!pays) left_to_hdf5_ns_ += hdf5_ns;
+  return pays;
 }
 
 Result<Buffer> NativeChunks::ReadRange(uint64_t offset, uint64_t length) {

@@ -41,8 +41,8 @@ class NativeChunks {
                                                                  const NativeSource& source);
 
   // Whether to read what `file_space` selects, `elems` elements, takes the engine clearly less time than
-  // it takes HDF5.
-  bool Pays(hid_t file_space, uint64_t elems) const;
+  // it takes HDF5. Reads that are left to HDF5 before the chunks are found count towards finding them.
+  bool Pays(hid_t file_space, uint64_t elems);
 
   // Asks where the chunks are, once. kUnsupported where they are not all alike.
   Status FindChunks(void* dataset);
@@ -67,6 +67,7 @@ class NativeChunks {
   shadow::NativePlan plan_;
   const NativeSource source_;
   uint64_t chunk_bytes_ = 0;  // decoded
+  double left_to_hdf5_ns_ = 0;
   std::string raw_path_;      // of a versioned dataset
   std::unique_ptr<Store> store_;
   std::unique_ptr<zarr::Array> array_;  // null before FindChunks

@@ -171,21 +171,8 @@ void NativeFiles::GiveUp(const Object& dataset) {
 std::optional<std::string> RawDataOf(const Object& dataset) {
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
-  char path[1024];
-  std::size_t length = 0;
   const H5VL_loc_params_t loc = host::LocSelf(dataset.native.type);
-  H5VL_object_get_args_t name;
-  name.op_type = H5VL_OBJECT_GET_NAME;
-  name.args.get_name.buf_size = sizeof path;
-  name.args.get_name.buf = path;
-  name.args.get_name.name_len = &length;
-  if (H5VLobject_get(dataset.native.under, &loc, host::NativeConnector(), &name,
-                     host::DefaultDxpl(), nullptr) < 0 ||
-      length == 0 || length >= sizeof path) {
-    return std::nullopt;
-  }
-  const auto raw = transfer::RawDataPath(std::string_view(path, length));
-  if (!raw) return std::nullopt;
+  // First, as HDF5 may have to search the file for the name of an object that was not opened by one.
   for (const char* attribute : {"raw_data", "chunks"}) {
     hbool_t exists = false;
     H5VL_attr_specific_args_t args;
@@ -198,7 +185,19 @@ std::optional<std::string> RawDataOf(const Object& dataset) {
       return std::nullopt;
     }
   }
-  return raw;
+  char path[1024];
+  std::size_t length = 0;
+  H5VL_object_get_args_t name;
+  name.op_type = H5VL_OBJECT_GET_NAME;
+  name.args.get_name.buf_size = sizeof path;
+  name.args.get_name.buf = path;
+  name.args.get_name.name_len = &length;
+  if (H5VLobject_get(dataset.native.under, &loc, host::NativeConnector(), &name,
+                     host::DefaultDxpl(), nullptr) < 0 ||
+      length == 0 || length >= sizeof path) {
+    return std::nullopt;
+  }
+  return transfer::RawDataPath(std::string_view(path, length));
 }
 
 transfer::NativeChunks* EngineFor(const DatasetPart& part) {

@@ -6,6 +6,8 @@ import h5py
 import numpy as np
 import zarr
 
+from support import run_python
+
 COUNT = 3000
 
 
@@ -45,3 +47,18 @@ def test_a_big_consolidated_root_is_skipped_over(store):
     with h5py.File(store, "r") as f:
         assert list(f) == ["a"]
         assert f["a"][...].tolist() == [0, 1, 2]
+
+
+def test_the_time_to_make_a_node_does_not_grow_with_their_number(tmp_path):
+    def seconds_a_node(count):
+        spent = run_python(
+            "import sys, time, h5py\n"
+            "with h5py.File(sys.argv[1], 'w') as f:\n"
+            "    start = time.process_time()\n"
+            "    for i in range(int(sys.argv[2])): f.create_group(f'g{i % 100}/n{i}')\n"
+            "    f.flush()\n"
+            "    print(time.process_time() - start)\n", str(tmp_path / f"{count}.zarr"), str(count))
+        return float(spent) / count
+
+    # (With a search of all nodes for each: 3.5 times.)
+    assert min(seconds_a_node(32000), seconds_a_node(32000)) < 2 * seconds_a_node(4000)

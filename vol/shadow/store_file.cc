@@ -126,7 +126,11 @@ Status StoreFile::Adopt(void* file) {
     root_->node = root_node_;
     root_->stored = !created_ && !root_node_.implicit;
   }
-  nodes_[root_->token] = root_;
+  if (root_is_array_) {
+    nodes_.AddWithoutPath(root_);
+  } else {
+    nodes_.Add(root_);
+  }
   root_->group.ordered = !Hdf5Member(root_->node.attributes(), "order").is_null();
   return created_ ? EnsureStored(root_) : OkStatus();
 }
@@ -179,17 +183,7 @@ host::NativeObject StoreFile::FileLocation() const {
 
 // --- nodes ---------------------------------------------------------------------------------------
 
-NodePtr StoreFile::FindNode(uint64_t token) const {
-  const auto found = nodes_.find(token);
-  return found == nodes_.end() ? nullptr : found->second;
-}
-
-NodePtr StoreFile::NodeAtPath(const std::string& path) const {
-  for (const auto& [token, node] : nodes_) {
-    if (node->path == path && !(root_is_array_ && node == root_)) return node;
-  }
-  return nullptr;
-}
+NodePtr StoreFile::FindNode(uint64_t token) const { return nodes_.Find(token); }
 
 NodePtr StoreFile::MakeNode(uint64_t token, NodeState::Kind kind) {
   auto node = std::make_shared<NodeState>();
@@ -198,7 +192,7 @@ NodePtr StoreFile::MakeNode(uint64_t token, NodeState::Kind kind) {
   node->path = StagingPath();
   node->document_changed = true;
   ++pending_nodes_;
-  nodes_[token] = node;
+  nodes_.Add(node);
   return node;
 }
 

@@ -28,13 +28,11 @@
 #include "host/object.h"
 #include "shadow/attribute_map.h"
 #include "shadow/consolidated_above.h"
-#include "shadow/node_state.h"
+#include "shadow/node_table.h"
 #include "store/store.h"
 #include "zarr/hierarchy.h"
 
 namespace h5zarr::shadow {
-
-using NodePtr = std::shared_ptr<NodeState>;
 
 // Where a path led.
 struct Resolution {
@@ -265,14 +263,12 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<bool> GiveAnotherHome(const NodePtr& node, const std::string& leaving);
   Status RemoveStub(const NodePtr& parent, const std::string& name);
   Status Discard(const NodePtr& node);
-  void Forget(const std::string& path);
   void TouchLinksTo(const std::string& path);
   Result<LinkState> LookAtLink(const NodePtr& group, const std::string& name);
   Status NoteLinkAt(const NodePtr& parent, const std::string& name);
   void MovePaths(const std::string& from, const std::string& to);
   std::string StagingPath();
 
-  NodePtr NodeAtPath(const std::string& path) const;
   std::string PathOfToken(uint64_t token) const;
   Result<Handle> OpenRoot();
   Result<std::function<void(MutableByteSpan)>> EffectOf(const NodePtr& node);
@@ -301,7 +297,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   std::size_t pending_nodes_ = 0;    // that became changed since the last Save
   zarr::Node root_node_;             // until the root's NodeState exists
   NodePtr root_;
-  std::map<uint64_t, NodePtr> nodes_;
+  NodeTable nodes_;
   std::set<Object*> objects_;
 };
 

@@ -12,11 +12,6 @@ namespace {
 using host::NativeHandle;
 using host::NativeObject;
 
-bool IsBelow(std::string_view path, std::string_view prefix) {
-  return path.size() > prefix.size() && path.substr(0, prefix.size()) == prefix &&
-         path[prefix.size()] == '/';
-}
-
 // The value of a link of the shadow: what a soft link leads to.
 Result<std::string> SoftTarget(NativeObject group, const std::string& name, std::size_t bytes) {
   std::string value(bytes, '\0');
@@ -161,11 +156,7 @@ Status StoreFile::Unplace(const NodePtr& node) {
 }
 
 void StoreFile::MovePaths(const std::string& from, const std::string& to) {
-  for (auto& [token, node] : nodes_) {
-    if (node->path != from && !IsBelow(node->path, from)) continue;
-    if (root_is_array_ && node == root_) continue;
-    node->path = to + node->path.substr(from.size());
-    node->node.path = node->path;
+  for (const NodePtr& node : nodes_.Move(from, to)) {
     if (node->dataset.array != nullptr) node->dataset.array->MovedTo(store_.get(), node->path);
   }
 }
@@ -226,15 +217,9 @@ Result<bool> StoreFile::GiveAnotherHome(const NodePtr& node, const std::string& 
 // A node lost its last link. Nodes below it that have a link elsewhere move there first.
 Status StoreFile::Discard(const NodePtr& node) {
   const std::string path = node->path;
-  std::vector<NodePtr> below;
-  bool open = node->open_objects > 0;
-  for (const auto& [token, other] : nodes_) {
-    if (IsBelow(other->path, path)) {
-      below.push_back(other);
-      open = open || other->open_objects > 0;
-    }
-  }
-  for (const NodePtr& other : below) {
+  bool open = false;
+  for (const NodePtr& other : nodes_.AtOrBelow(path)) {
+    open = open || other->open_objects > 0;
     if (IsBelow(other->path, path)) H5ZARR_RETURN_IF_ERROR(GiveAnotherHome(other, path).status());
   }
   if (open) return Unplace(node);
@@ -243,16 +228,8 @@ Status StoreFile::Discard(const NodePtr& node) {
     WaitForJobs();
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(path));
   }
-  Forget(path);
+  nodes_.Forget(path);
   return OkStatus();
-}
-
-// Drops what is known of the node at `path` and below.
-void StoreFile::Forget(const std::string& path) {
-  for (auto it = nodes_.begin(); it != nodes_.end();) {
-    const std::string& node_path = it->second->path;
-    it = node_path == path || IsBelow(node_path, path) ? nodes_.erase(it) : std::next(it);
-  }
 }
 
 Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_name,
@@ -333,7 +310,7 @@ void StoreFile::NoteMounted(const NodePtr& group) { group->group.mounted = true;
 void StoreFile::RecheckMounts() {
   for (const auto& [token, node] : nodes_) {
     if (!node->group.mounted) continue;
-    const NodePtr parent = NodeAtPath(std::string(ParentOf(node->path)));
+    const NodePtr parent = nodes_.At(std::string(ParentOf(node->path)));
     if (parent == nullptr) continue;
     const Result<NativeHandle> native = host::OpenByToken(Location(), parent->token);
     if (!native.ok()) continue;
@@ -378,16 +355,15 @@ void StoreFile::Detach(Object* object) {
   // Data of an object that was never linked, or is no longer: gone with its last handle.
   const std::string staged(std::string_view(node->path).substr(0, node->path.find('/')));
   if (!IsTempName(staged)) return;
-  for (const auto& [token, other] : nodes_) {
-    const bool same = other->path == staged || IsBelow(other->path, staged);
-    if (same && other->open_objects > 0) return;
+  for (const NodePtr& other : nodes_.AtOrBelow(staged)) {
+    if (other->open_objects > 0) return;
   }
   if (writable_ && !forked()) {
     WaitForJobs();
     // A failure leaves a hidden folder behind, nothing else.
     (void)store_->DeletePrefix(staged).ok();
   }
-  Forget(staged);
+  nodes_.Forget(staged);
 }
 
 }  // namespace h5zarr::shadow

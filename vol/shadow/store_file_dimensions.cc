@@ -185,7 +185,7 @@ Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::stri
                                            uint64_t extent) {
   for (std::string path = group->path; !path.empty();) {
     path = std::string(ParentOf(path));
-    const NodePtr outer = NodeAtPath(path);
+    const NodePtr outer = nodes_.At(path);
     if (outer == nullptr) continue;
     H5ZARR_RETURN_IF_ERROR(LoadChild(outer, name));
     const auto link = outer->group.links.find(name);
@@ -271,7 +271,7 @@ Status StoreFile::CompleteAttributes(const NodePtr& node) {
   node->dataset.references_pending = false;
   const Json recorded = Hdf5Member(node->node.attributes(), "used_outside");
   const std::string parent_path(ParentOf(node->path));
-  const NodePtr group = NodeAtPath(parent_path);
+  const NodePtr group = nodes_.At(parent_path);
   H5ZARR_RETURN_IF_ERROR(Fill(recorded.is_null() ? group : root_, true));
   std::vector<std::pair<std::string, std::size_t>> users;
   for (const auto& [token, user] : nodes_) {
@@ -297,12 +297,12 @@ Result<bool> StoreFile::IsImpliedScale(const NodePtr& node, std::size_t dim,
                                        const std::string& scale_path) {
   const std::string name(NameOf(scale_path));
   const std::string scale_group(ParentOf(std::string_view(scale_path).substr(1)));
-  const NodePtr scale = NodeAtPath(scale_path.substr(1));
+  const NodePtr scale = nodes_.At(scale_path.substr(1));
   if (scale == nullptr || !scale->node.is_array()) return false;
   const uint64_t extent = node->node.array().shape[dim];
   if (scale->node.array().shape != std::vector<uint64_t>{extent}) return false;
   for (std::string path(ParentOf(node->path)); path != scale_group; path = ParentOf(path)) {
-    const NodePtr group = NodeAtPath(path);
+    const NodePtr group = nodes_.At(path);
     if (group == nullptr || path.empty() || scale->bare_dimension) return false;
     H5ZARR_RETURN_IF_ERROR(LoadChild(group, name));
     if (group->group.links.count(name) != 0) return false;
@@ -416,7 +416,7 @@ Status StoreFile::SettleBareDimension(const NodePtr& node) {
   if (node->kind != NodeState::Kind::kDataset || !node->node.is_array()) return OkStatus();
   if (!node->changed_attributes.empty()) H5ZARR_RETURN_IF_ERROR(EncodeAttributes(node));
   H5ZARR_ASSIGN_OR_RETURN(const bool is_bare, IsBareDimension(node));
-  const NodePtr group = NodeAtPath(std::string(ParentOf(node->path)));
+  const NodePtr group = nodes_.At(std::string(ParentOf(node->path)));
   if (group == nullptr || (!is_bare && !node->bare_dimension)) return OkStatus();
   if (!is_bare) {
     ForgetBareDimension(group, node);

@@ -95,7 +95,7 @@ NodePtr StoreFile::AddChild(const NodePtr& group, const std::string& name, NodeS
   child->placed = true;
   child->stored = !node.implicit;
   child->node = std::move(node);
-  nodes_[token] = child;
+  nodes_.Add(child);
   LinkState link;
   link.target = child;
   group->group.links[name] = std::move(link);

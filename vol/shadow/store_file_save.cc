@@ -141,7 +141,7 @@ Status StoreFile::EnsureStored(const NodePtr& node) {
 Status StoreFile::SaveDocument(const NodePtr& node) {
   if (!node->path.empty()) {
     const std::string parent_path(ParentOf(node->path));
-    const NodePtr parent = NodeAtPath(parent_path);
+    const NodePtr parent = nodes_.At(parent_path);
     if (parent != nullptr) H5ZARR_RETURN_IF_ERROR(EnsureStored(parent));
   }
   if (!node->changed_attributes.empty()) H5ZARR_RETURN_IF_ERROR(EncodeAttributes(node));

@@ -21,7 +21,7 @@ def environment(connector="zarr", plugin=True, **more):
     return env | more
 
 
-def run(command, cwd=None, **env):
+def run(command, cwd=None, timeout=120, **env):
     """Runs a program that must not crash or hang; its outcome is for the caller to judge."""
     done = subprocess.run(
         [str(word) for word in command],
@@ -30,16 +30,16 @@ def run(command, cwd=None, **env):
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=timeout,
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode >= 0, f"killed by signal {-done.returncode}:\n{done.stdout}{done.stderr}"
     return done
 
 
-def run_python(code, *arguments, cwd=None, **env):
+def run_python(code, *arguments, cwd=None, timeout=120, **env):
     """Runs `code` in a Python of its own, which must end well; returns what it printed."""
-    done = run([sys.executable, "-X", "faulthandler", "-c", code, *arguments], cwd=cwd, **env)
+    done = run([sys.executable, "-X", "faulthandler", "-c", code, *arguments], cwd=cwd, timeout=timeout, **env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -121,3 +121,9 @@ def tree(store):
     """Every file with its time and content: what must not change when a store is only read."""
     return sorted((str(f), f.stat().st_mtime_ns, f.read_bytes())
                   for f in Path(store).rglob("*") if f.is_file())
+
+
+def read_calls():
+    """How often this process has called the kernel to read: what is opened and read shows in it."""
+    with open("/proc/self/io") as counters:
+        return next(int(line.split()[1]) for line in counters if line.startswith("syscr"))

@@ -3,6 +3,7 @@
 H5ZARR_TEST_CFLAGS are more flags for the compiler, H5ZARR_TEST_PROGRAM_PLUGIN_DIR the plugin that the
 programs then load: test/suites/threads_of_programs.sh sets both for the thread sanitizer.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -112,3 +113,19 @@ def test_transfers_go_on_while_the_program_does_something_else(program, store):
 def test_references_of_hdf5_1_12(program, tmp_path, name):
     assert_ok(program("references"), "write", tmp_path / name)
     assert_ok(program("references"), "read", tmp_path / name)
+
+
+def test_user_defined_links_are_what_they_are_in_a_file(program, tmp_path):
+    for what in ("write", "read", "read_unregistered", "change", "read", "read_unregistered"):
+        native, ours = (run([program("user_links"), what, tmp_path / file]) for file in ("f.h5", "f.zarr"))
+        assert native.returncode == 0, native.stderr
+        assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
+    with open(tmp_path / "f.zarr/g/zarr.json") as document:
+        links = {link["name"]: link for link in
+                 json.load(document)["attributes"]["_hdf5"]["user_links"]}
+    assert links["silent"] == {"name": "silent", "class": 188, "value": "target\0"}
+    with h5py.File(tmp_path / "f.zarr", "r+") as f:
+        f["g"].attrs["x"] = 1
+        f["other"] = 2
+    again = run([program("user_links"), "read_unregistered", tmp_path / "f.zarr"])
+    assert again.stdout == native.stdout.replace("root_link", "other 0\nroot_link"), again.stderr

@@ -1,12 +1,14 @@
 """Links and names: soft, hard and external ones, within a store and across stores and HDF5 files."""
 import json
 import os
+import shutil
 
 import h5py
 import numpy as np
 import pytest
+from h5py import h5g, h5p, h5t
 
-from support import forget_hdf5, read_zarr_python
+from support import documents, forget_hdf5, read_zarr_python, tree
 
 KINDS = [".zarr", ".h5"]
 
@@ -60,6 +62,39 @@ def test_a_group_that_holds_itself_is_visited_once(store):
         assert f["g/self/self/x"][()] == 1 and f["g/root"] == f
         f.visit(names.append)
     assert names == ["g", "g/x"]
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "a folder", "no group"])
+def test_a_move_that_fails_changes_nothing_and_can_be_tried_again(store, obstacle):
+    with h5py.File(store, "w") as f:
+        f["g/a"], f["t/x"] = np.arange(5), 1
+        f["refs"] = np.array([f["g/a"].ref], h5py.ref_dtype)
+    with h5py.File(store, "r+") as f:
+        a = f["g/a"]
+        assert f["t/x"][()] == 1
+        way = os.path.join(store, "t" if obstacle == "no group" else "t/b")
+        if obstacle == "no group":
+            os.rename(way, store + ".away")
+        if obstacle == "a folder":
+            os.mkdir(way)
+        with open(os.path.join(way, "no node") if obstacle == "a folder" else way, "w"):
+            pass
+        before = tree(store)
+        for _ in range(2):
+            with pytest.raises((OSError, RuntimeError, ValueError)):
+                f.move("g/a", "t/b")
+            assert tree(store) == before
+            assert list(f["g"]) == ["a"] and list(f["t"]) == ["x"]
+            assert a.name == "/g/a" and f[f["refs"][0]] == a
+        a[0] = 7
+        shutil.rmtree(way) if obstacle == "a folder" else os.remove(way)
+        if obstacle == "no group":
+            os.rename(store + ".away", way)
+        f.move("g/a", "t/b")
+        a[1] = 8
+    with h5py.File(store, "r") as f:
+        assert list(f["g"]) == [] and sorted(f["t"]) == ["b", "x"]
+        assert f["t/b"][:3].tolist() == [7, 8, 2] and f[f["refs"][0]] == f["t/b"]
 
 
 def test_groups_move_with_what_is_open_in_them(store):
@@ -468,3 +503,75 @@ def test_a_link_access_prefix_says_where_linked_files_are(tmp_path, kind):
         with pytest.raises(KeyError):
             f["e/x"]
         assert h5py.Dataset(h5py.h5o.open(f.id, b"e/x", lapl=lapl))[2] == 2
+
+
+def test_names_keep_their_character_set(tmp_path):
+    def creation(cset):
+        lcpl = h5p.create(h5p.LINK_CREATE)
+        lcpl.set_char_encoding(cset)
+        return lcpl
+
+    def csets(f):
+        found = {}
+        f.visit(lambda name: found.__setitem__(name, None))
+        for name in [*found, "soft", "soft_utf8", "external"]:
+            found[name] = f.id.links.get_info(name.encode()).cset
+        return found
+
+    ascii_name, utf8_name = creation(h5t.CSET_ASCII), creation(h5t.CSET_UTF8)
+    said = []
+    for path in (tmp_path / "a.h5", tmp_path / "a.zarr"):
+        with h5py.File(path, "w") as f:
+            for name in ("plain", "plain_utf8", "\xe9", "\xe9_ascii", "gone", "moving", "g", "again"):
+                h5g.create(f.id, name.encode(), utf8_name if name in ("plain_utf8", "\xe9", "gone") else ascii_name)
+            f.create_group("g/h")
+            f.id.links.create_soft("soft".encode(), b"/g", ascii_name)
+            f.id.links.create_soft("soft_utf8".encode(), b"/g", utf8_name)
+            f.id.links.create_external(b"external", b"no.h5", b"/x", utf8_name)
+        for change in (True, False):
+            with h5py.File(path, "r+") as f:
+                f["g"].attrs["x"] = 1
+                if change:
+                    del f["gone"]
+                    h5g.create(f.id, b"gone")
+                    f.id.links.move(b"moving", f["g"].id, b"moved", lcpl=utf8_name)
+                    f.id.links.move(b"again", f.id, b"again2", lcpl=ascii_name)
+        with h5py.File(path, "r") as f:
+            said.append(csets(f))
+    assert said[0] == said[1]
+    assert {h5t.CSET_ASCII, h5t.CSET_UTF8} == set(said[0].values())
+    root = documents(tmp_path / "a.zarr")["zarr.json"]["attributes"]["_hdf5"]
+    assert root["link_csets"] == {"external": "utf8", "plain_utf8": "utf8", "soft_utf8": "utf8",
+                                  "\xe9_ascii": "ascii"}
+
+
+def test_names_of_others_have_the_character_set_of_their_letters(store):
+    import zarr
+
+    zarr.open_group(store, mode="w").create_group("plain").create_group("\xe9")
+    with h5py.File(store, "r") as f:
+        assert f.id.links.get_info(b"plain").cset == h5t.CSET_ASCII
+        assert f["plain"].id.links.get_info("\xe9".encode()).cset == h5t.CSET_UTF8
+
+
+def failure(attempt):
+    try:
+        return attempt()
+    except Exception as error:  # what kind of one is what is asked
+        return type(error)
+
+
+def test_circular_links_fail_as_in_a_file(tmp_path):
+    said = []
+    for path in (tmp_path / "a.h5", tmp_path / "a.zarr"):
+        with h5py.File(path, "w") as f:
+            f["l1"], f["l2"] = h5py.SoftLink("/l2"), h5py.SoftLink("l1")
+            f["self"] = h5py.SoftLink("self")
+            f["g/up"] = h5py.SoftLink("/g/up/x")
+            f["e"] = h5py.ExternalLink(path.name, "/e")
+        for mode in ("r+", "r"):
+            with h5py.File(path, mode) as f:
+                said.append([failure(attempt) for name in ("l1", "self", "g/up", "l1/x", "e", "e/x") for attempt in (
+                    lambda: f[name], lambda: f.get(name), lambda: name in f, lambda: f.create_group(name + "/new"),
+                    lambda: f.get(name, getlink=True).path, lambda: f.move(name, name + "/x"))])
+    assert said[2:] == said[:2]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from h5py import h5i, h5r, h5s
 
-from support import read_zarr_python, run, tool
+from support import documents, read_calls, read_zarr_python, run, tool, tree
 
 
 @pytest.fixture(params=["same.zarr", "same.h5"])
@@ -177,3 +177,157 @@ def test_without_its_committed_type_a_dataset_has_a_type_of_its_own(store):
     with h5py.File(store, "r") as f:
         assert committed(f["data"].id.get_type()) == (False, None)
         assert f["data"][:].tolist() == [1, 2]
+
+
+# What refers to what, in every form there is: filled by refer(), told again by referred().
+ROW = np.dtype([("number", "i4"), ("object", h5py.ref_dtype), ("region", h5py.regionref_dtype)])
+
+
+def refer(f):
+    data = f.create_dataset("g/sub/data", data=np.arange(24).reshape(4, 6))
+    f["g/type"] = np.dtype("<i4")
+    f["other"] = 1
+    targets = [data.ref, f["g"].ref, f["other"].ref, h5py.Reference()]
+    f.create_dataset("many", (400, 3), h5py.ref_dtype, chunks=(50, 2))[120:124, 1] = targets
+    f["many"][399, 2] = data.ref
+    f["regions"] = np.array([data.regionref[1], data.regionref[2:, ::2], h5py.RegionReference()],
+                            h5py.regionref_dtype)
+    f.create_dataset("rows", (2,), ROW)[0] = (1, data.ref, data.regionref[3])
+    f.create_dataset("lists", (2,), h5py.vlen_dtype(h5py.ref_dtype))[1] = np.array(targets, h5py.ref_dtype)
+    f.create_dataset("typed", data=[1, 2], dtype=f["g/type"])
+    f.attrs["one"] = data.ref
+    f.attrs.create("list", np.array(targets, h5py.ref_dtype))
+    f.attrs.create("typed", np.arange(2, dtype="i4"), dtype=f["g/type"])
+    f["g/sub"].attrs.create("row", f["rows"][:1], dtype=ROW)
+
+
+def referred(f, sub):
+    def name(ref):
+        return h5i.get_name(f[ref].id).decode() if ref else None
+
+    row, attribute = f["rows"][0], f[sub].attrs["row"][0]
+    return {
+        "many": [name(ref) for ref in f["many"][120:124, 1]] +
+                [name(f["many"][399, 2]), bool(f["many"][0, 0])],
+        "regions": [describe(f, ref) for ref in f["regions"]],
+        "row": [name(row["object"]), describe(f, row["region"])],
+        "lists": [name(ref) for ref in f["lists"][1]],
+        "types": [committed(f["typed"].id.get_type()), committed(f.attrs.get_id("typed").get_type())],
+        "attributes": [name(f.attrs["one"]), *map(name, f.attrs["list"])],
+        "row attribute": [name(attribute["object"]), describe(f, attribute["region"])],
+    }
+
+
+MOVES = {
+    "the target": [("g/sub/data", "data")],
+    "a group above it": [("g", "h")],
+    "into another group": [("g/sub", "other_group/deep/sub")],
+    "and back": [("g/sub/data", "x"), ("x", "g/sub/data")],
+    "in turn": [("g", "t"), ("t/sub", "g"), ("g/data", "t/data"), ("t", "g/t"), ("other", "g/other")],
+    "what refers": [("many", "g/sub/many"), ("g", "h"), ("h/sub/many", "many")],
+}
+
+
+@pytest.mark.parametrize("when", ["at once", "later", "one by one"])
+@pytest.mark.parametrize("moves", MOVES)
+def test_references_follow_what_moves(tmp_path, moves, when):
+    said = []
+    for path in (str(tmp_path / "a.h5"), str(tmp_path / "a.zarr")):
+        with h5py.File(path, "w") as f:
+            refer(f)
+            if when == "at once":
+                for source, target in MOVES[moves]:
+                    f.move(source, target)
+        with h5py.File(path, "r+") as f:
+            if when == "later":
+                for source, target in MOVES[moves]:
+                    f.move(source, target)
+        for source, target in MOVES[moves] if when == "one by one" else ():
+            with h5py.File(path, "r+") as f:
+                f.move(source, target)
+                f["rows"][0]  # in use, and moved again
+        with h5py.File(path, "r") as f:
+            sub = next(name for name in ("g/sub", "h/sub", "other_group/deep/sub", "g") if "row" in
+                       getattr(f.get(name), "attrs", ()))
+            said.append(referred(f, sub))
+    assert said[0] == said[1]
+
+
+def test_moved_references_are_plain_paths_to_other_readers(store):
+    with h5py.File(store, "w") as f:
+        refer(f)
+    with h5py.File(store, "r+") as f:
+        f.move("g", "h")
+        assert f[f["many"][120, 1]] == f["h/sub/data"]
+    assert read_zarr_python(store, "many")[120:124, 1].tolist() == ["/h/sub/data", "/h", "/other", ""]
+    assert json.loads(read_zarr_python(store, "regions")[0])["path"] == "/h/sub/data"
+    assert json.loads(read_zarr_python(store, "rows")[0])[1] == "/h/sub/data"
+    root = documents(store)["zarr.json"]["attributes"]
+    assert root["one"]["_REFERENCE"]["path"] == "/h/sub/data" and root["list"][1] == "/h"
+    assert root["_hdf5"]["attrs"]["typed"]["type_ref"] == "/h/type"
+    assert documents(store)["typed/zarr.json"]["attributes"]["_hdf5"]["type_ref"] == "/h/type"
+
+
+def test_chunks_without_references_to_what_moved_are_not_written_again(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"], f["b"] = 1, 2
+        refs = f.create_dataset("refs", (1000000, 100), h5py.ref_dtype, chunks=(10, 10))
+        refs[0, 0], refs[500, 50] = f["g/a"].ref, f["b"].ref
+    before = {key: mtime for key, mtime, _ in tree(store + "/refs/c")}
+    with h5py.File(store, "r+") as f:
+        f.move("g", "h")
+    after = {key: mtime for key, mtime, _ in tree(store + "/refs/c")}
+    assert sorted(before) == sorted(after) and len(after) == 2
+    assert [key for key in after if after[key] != before[key]] == [store + "/refs/c/0/0"]
+    with h5py.File(store, "r") as f:
+        assert f[f["refs"][0, 0]].name == "/h/a" and f[f["refs"][500, 50]].name == "/b"
+
+
+def test_references_follow_a_node_to_its_other_hard_link(path):
+    with h5py.File(path, "w") as f:
+        f["a/x"] = np.arange(3)
+        f["b/y"] = f["a/x"]
+        f["refs"] = np.array([f["a/x"].ref], h5py.ref_dtype)
+        f.attrs["ref"] = f["a/x"].ref
+    with h5py.File(path, "r+") as f:
+        del f["a/x"]
+    with h5py.File(path, "r") as f:
+        assert f[f["refs"][0]] == f["b/y"] and f[f.attrs["ref"]] == f["b/y"]
+
+
+def test_stores_without_references_are_not_searched_for_them(store):
+    with h5py.File(store, "w") as f:
+        for i in range(500):
+            f[f"g{i % 10}/a{i}"] = i
+    with h5py.File(store, "r+") as f:
+        before = read_calls()
+        f.move("g0/a0", "g0/moved")
+        f.move("g1/a1", "moved")
+        f.flush()
+        assert read_calls() - before < 250  # the neighbours' documents, for their dimensions
+    assert "references" not in documents(store)["zarr.json"]["attributes"].get("_hdf5", {})
+
+
+def test_a_failed_rewriting_of_references_is_done_by_the_next_close(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"], f["b"] = 1, 2
+        refs = f.create_dataset("refs", (100,), h5py.ref_dtype, chunks=(10,))
+        refs[5:96:10] = np.array([f["b"].ref] * 10, h5py.ref_dtype)
+    f = h5py.File(store, "r+")
+    chunk = store + "/refs/c/4"
+    with open(chunk, "rb") as file:
+        good = file.read()
+    with open(chunk, "wb") as file:
+        file.write(b"damaged")
+    f.move("g", "h")
+    f.move("b", "g")  # a second pass over what became /g would make it /h
+    for _ in range(2):
+        assert f["refs"].shape == (100,)
+        with pytest.raises(OSError):
+            f["refs"][0:10]
+        with pytest.raises((OSError, RuntimeError)):
+            f.close()
+    with open(chunk, "wb") as file:
+        file.write(good)
+    f.close()
+    assert read_zarr_python(store, "refs")[5::10].tolist() == ["/g"] * 10

@@ -57,8 +57,10 @@ def test_the_time_to_make_a_node_does_not_grow_with_their_number(tmp_path):
             "    start = time.process_time()\n"
             "    for i in range(int(sys.argv[2])): f.create_group(f'g{i % 100}/n{i}')\n"
             "    f.flush()\n"
-            "    print(time.process_time() - start)\n", str(tmp_path / f"{count}.zarr"), str(count))
+            "    print(time.process_time() - start)\n", str(tmp_path / f"{count}.zarr"), str(count),
+            timeout=300)
         return float(spent) / count
 
-    # (With a search of all nodes for each: 3.5 times.)
-    assert min(seconds_a_node(32000), seconds_a_node(32000)) < 2 * seconds_a_node(4000)
+    # (With a search of all nodes for each it would be more than twice.)
+    few = max(seconds_a_node(2000) for _ in range(2))
+    assert seconds_a_node(16000) < 1.6 * few

@@ -197,9 +197,8 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
     });
   }
   const herr_t closed = close(object->native.under, host::NativeConnector(), dxpl, request);
-  // HDF5 keeps the identifier of a file whose close failed, and will close it again.
-  if (closed < 0) return closed;
-  delete object;
+  // HDF5 keeps the identifier of a file whose close failed, and will close it again; others it forgets.
+  if (closed >= 0 || object->native.type != H5I_FILE) delete object;
   return closed;
 }
 

@@ -42,7 +42,7 @@ Status CopySource::Visit(Object* object) {
     H5ZARR_RETURN_IF_ERROR(object->store->Fill(object->node, false));
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links,
-                          host::LinkNames(object->native, H5_INDEX_NAME));
+                          host::Links(object->native, H5_INDEX_NAME));
   for (const auto& [name, type] : links) {
     if ((type == H5L_TYPE_SOFT && expands_soft_) ||
         (type == H5L_TYPE_EXTERNAL && expands_external_)) {

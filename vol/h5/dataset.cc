@@ -207,7 +207,7 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
   const bool in_store = HasArray(object);
   std::vector<uint64_t> old_shape, new_shape;
   if (in_store) {
-    H5ZARR_RETURN_IF_ERROR(object->store->OpenArray(object->node, 0).status());
+    H5ZARR_RETURN_IF_ERROR(object->store->OpenElements(object->node).status());
     const shadow::DatasetState& dataset = object->node->dataset;
     const std::span<const uint64_t> shape = dataset.array->shape();
     old_shape.assign(shape.begin(), shape.end());
@@ -288,20 +288,23 @@ herr_t dataset_close(void* object, hid_t dxpl, void** request) {
 
 }  // namespace
 
-Result<Object*> OpenDatasetByPath(const Object& beside, const std::string& path, hid_t dapl) {
-  if (beside.store != nullptr) {
-    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found,
-                            beside.store->Resolve(beside.store->root(), path.c_str()));
-    if (found.node == nullptr && !found.left_store) return static_cast<Object*>(nullptr);
-  }
-  const H5VL_loc_params_t loc = host::LocSelf(beside.native.type);
+Result<Object*> OpenDatasetByPath(Object* beside, const std::string& path, hid_t dapl) {
   host::QuietErrors quiet;
-  Result<void*> opened =
-      OpenNativeDataset(&beside, &loc, path.c_str(), dapl, host::DefaultDxpl(), nullptr);
-  if (opened.ok()) return AsObject(*opened);
-  H5ZARR_ASSIGN_OR_RETURN(const bool exists, ObjectExists(beside.native, path));
-  if (!exists) return static_cast<Object*>(nullptr);
-  return opened.status();
+  // It may lead into another file, or be a native one's that leads into a store.
+  const Result<void*> opened = InTraversalScope([&]() -> Result<void*> {
+    const H5VL_loc_params_t loc = host::LocSelf(beside->native.type);
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(beside, &loc, path.c_str()));
+    if (at.object->store != nullptr && at.node == nullptr && !at.found.left_store) {
+      return static_cast<void*>(nullptr);
+    }
+    Result<void*> dataset =
+        OpenNativeDataset(at.object, &at.loc, at.name, dapl, host::DefaultDxpl(), nullptr);
+    if (dataset.ok() || TraversalScope::AskedForRepetition()) return dataset;
+    H5ZARR_ASSIGN_OR_RETURN(const bool exists, ObjectExists(at.object->native, at.name));
+    return exists ? std::move(dataset) : Result<void*>(static_cast<void*>(nullptr));
+  });
+  if (!opened.ok()) return opened.status();
+  return AsObject(*opened);
 }
 
 Result<void*> OpenArrayOf(void* wrapper, uint64_t cache_bytes) {

@@ -20,7 +20,7 @@ using zarr::ChunkInfo;
 // A stored chunk lies in no file of HDF5's, but an undefined address would say that it is not stored.
 constexpr haddr_t kStoredAddress = 0;
 
-Result<Array*> ArrayOf(Object* object) { return object->store->OpenArray(object->node, 0); }
+Result<Array*> ArrayOf(Object* object) { return object->store->OpenElements(object->node); }
 
 // The dataset's rank in HDF5; the array has elem_dims more.
 std::size_t RankOf(const Object* object, const Array& array) {

@@ -29,9 +29,7 @@ Status TransferNative(const DatasetPart& part, bool write, hid_t dxpl, void** re
 Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
                                              const shadow::ReferenceResolver* references) {
   const shadow::DatasetState& dataset = part.object->node->dataset;
-  if (dataset.array == nullptr) {
-    H5ZARR_RETURN_IF_ERROR(part.object->store->OpenArray(part.object->node, 0).status());
-  }
+  H5ZARR_RETURN_IF_ERROR(part.object->store->OpenElements(part.object->node).status());
   transfer::DatasetTransfer transfer;
   transfer.array = dataset.array.get();
   transfer.element = &dataset.element;

@@ -46,7 +46,7 @@ bool IsExternal(const Object* object);
 // Opens the dataset at `path` from the root of the file that `beside` says (its native object and store).
 // The caller closes it with CloseDataset. Null where there is none; an error where there is something that
 // cannot be opened.
-Result<Object*> OpenDatasetByPath(const Object& beside, const std::string& path, hid_t dapl);
+Result<Object*> OpenDatasetByPath(Object* beside, const std::string& path, hid_t dapl);
 // As H5Dclose does; on failure (HDF5's error stack says it) the dataset may still be open.
 herr_t CloseDataset(Object* dataset, hid_t dxpl, void** request);
 

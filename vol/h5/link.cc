@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "h5/connector.h"
+#include "shadow/hdf5_attribute.h"
 
 namespace h5zarr {
 namespace {
@@ -50,7 +51,11 @@ herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_p
                                                         host::NativeConnector(), lcpl, lapl, dxpl,
                                                         request)));
     if (at.store() == nullptr) return OkStatus();
-    return UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.path()));
+    H5ZARR_RETURN_IF_ERROR(
+        UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.path())));
+    if (args->op_type != H5VL_LINK_CREATE_UD) return OkStatus();
+    std::string value(static_cast<const char*>(args->args.ud.buf), args->args.ud.buf_size);
+    return at.store()->NoteUserLink(at.object->node, at.path(), std::move(value));
   });
 }
 
@@ -71,6 +76,13 @@ Result<TwoPlaces> LocateBoth(void* source, const H5VL_loc_params_t* source_loc, 
   return places;
 }
 
+// What a store knows of a user-defined link.
+std::optional<std::string> UserLinkValue(const Place& at) {
+  if (at.found.parent == nullptr) return std::nullopt;
+  const auto link = at.found.parent->group.links.find(at.found.name);
+  return link != at.found.parent->group.links.end() ? link->second.value : std::nullopt;
+}
+
 herr_t link_copy(void* source, const H5VL_loc_params_t* source_loc, void* target,
                  const H5VL_loc_params_t* target_loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
                  void** request) {
@@ -82,7 +94,9 @@ herr_t link_copy(void* source, const H5VL_loc_params_t* source_loc, void* target
         H5VLlink_copy(places.from.under(), &places.from.loc, to.under(), &to.loc,
                       host::NativeConnector(), lcpl, lapl, dxpl, request)));
     if (to.store() == nullptr) return OkStatus();
-    return UndoOnFailure(to, to.store()->NoteCreated(to.object->node, to.path()));
+    H5ZARR_RETURN_IF_ERROR(
+        UndoOnFailure(to, to.store()->NoteCreated(to.object->node, to.path())));
+    return to.store()->NoteUserLink(to.object->node, to.path(), UserLinkValue(places.from));
   });
 }
 
@@ -110,9 +124,7 @@ herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target
     const Place& to = places.to;
     H5ZARR_RETURN_IF_ERROR(RequireWritable(from.object));
     if (from.store() != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(from.store()->LoadHardLinks());
-      // Whatever a scale is attached to names its dimensions anew.
-      H5ZARR_RETURN_IF_ERROR(from.store()->CompleteAttributes(from.node));
+      H5ZARR_RETURN_IF_ERROR(from.store()->LoadForMove(from.found, to.found.parent));
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLlink_move(from.under(), &from.loc, to.under(), &to.loc, host::NativeConnector(), lcpl,
@@ -128,15 +140,11 @@ herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target
   });
 }
 
-herr_t link_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_get_args_t* args, hid_t dxpl,
-                void** request) {
-  return PathGuard("link_get", [&]() -> Status {
-    H5ZARR_ASSIGN_OR_RETURN(const Place at,
-                            Locate(AsObject(opaque), loc, nullptr, LinkOf(loc)));
-    H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
-    return NativeStatus(
-        H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
-  });
+// The character set of a link's name.
+H5T_cset_t CsetOf(const NodePtr& group, const std::string& name) {
+  const auto link = group->group.links.find(name);
+  return link != group->group.links.end() ? link->second.cset
+                                          : shadow::LinkCset(group->node.attributes(), name);
 }
 
 Result<std::string> NameByIndex(const Place& at) {
@@ -156,6 +164,26 @@ Result<std::string> NameByIndex(const Place& at) {
   }
   name.resize(length);
   return name;
+}
+
+herr_t link_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_get_args_t* args, hid_t dxpl,
+                void** request) {
+  return PathGuard("link_get", [&]() -> Status {
+    H5ZARR_ASSIGN_OR_RETURN(const Place at,
+                            Locate(AsObject(opaque), loc, nullptr, LinkOf(loc)));
+    H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request)));
+    if (args->op_type != H5VL_LINK_GET_INFO || at.store() == nullptr) return OkStatus();
+    std::string name = at.found.name;
+    NodePtr group = at.found.parent;
+    if (at.loc.type == H5VL_OBJECT_BY_IDX) {
+      group = at.node;
+      H5ZARR_ASSIGN_OR_RETURN(name, NameByIndex(at));
+    }
+    if (group != nullptr) args->args.get_info.linfo->cset = CsetOf(group, name);
+    return OkStatus();
+  });
 }
 
 // What a deletion is about to remove: where the link is, what it leads to.
@@ -246,7 +274,7 @@ Result<std::optional<herr_t>> IterateNames(shadow::StoreFile& store, const NodeP
     H5L_info2_t info;
     std::memset(&info, 0, sizeof info);
     info.type = H5L_TYPE_HARD;
-    info.cset = H5T_CSET_UTF8;
+    info.cset = CsetOf(group, names[index]);
     const auto link = group->group.links.find(names[index]);
     if (link != group->group.links.end()) {
       if (const NodePtr child = link->second.target.lock()) {
@@ -258,6 +286,25 @@ Result<std::optional<herr_t>> IterateNames(shadow::StoreFile& store, const NodeP
   if (iterate->idx_p != nullptr) *iterate->idx_p = index;
   result = answer;
   return result;
+}
+
+// The program's operator, called with what the store knows of its links.
+struct LinkVisit {
+  H5L_iterate2_t op;
+  void* op_data;
+  const Place* at;
+};
+
+herr_t VisitLink(hid_t group, const char* name, const H5L_info2_t* native_info, void* opaque) {
+  const auto* visit = static_cast<const LinkVisit*>(opaque);
+  H5L_info2_t info = *native_info;
+  (void)host::CatchAll([&]() -> Status {
+    H5ZARR_ASSIGN_OR_RETURN(const Resolution found,
+                            visit->at->store()->Resolve(visit->at->node, name));
+    if (found.parent != nullptr) info.cset = CsetOf(found.parent, found.name);
+    return OkStatus();
+  }).ok();
+  return visit->op(group, name, &info, visit->op_data);
 }
 
 herr_t link_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_specific_args_t* args,
@@ -279,7 +326,14 @@ herr_t link_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_speci
                                 IterateNames(*at.store(), at.node, &args->args.iterate));
         if (answer) return *answer;
         H5ZARR_RETURN_IF_ERROR(at.store()->Fill(at.node, false));
-        break;
+        LinkVisit visit{args->args.iterate.op, args->args.iterate.op_data, &at};
+        H5VL_link_specific_args_t native_args = *args;
+        native_args.args.iterate.op = VisitLink;
+        native_args.args.iterate.op_data = &visit;
+        const herr_t answer_of_op = H5VLlink_specific(
+            at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl, request);
+        if (answer_of_op < 0) return host::AlreadyReported();
+        return answer_of_op;
       }
     }
     const herr_t result =

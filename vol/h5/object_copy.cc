@@ -65,7 +65,7 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
                                  &file_space, host::DefaultDxpl(), &buffer, nullptr);
     return NativeStatus(result);
   }
-  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, end.store->OpenArray(end.node, 0));
+  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, end.store->OpenElements(end.node));
   transfer::DatasetTransfer one;
   one.array = array;
   one.element = &end.node->dataset.element;
@@ -156,14 +156,9 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   H5ZARR_ASSIGN_OR_RETURN(
       shadow::DatasetPlan plan,
       shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
-  SetMetadata(node, std::move(plan.metadata));
-  node->dataset.element = std::move(plan.element);
-  node->dataset.layout = plan.layout;
-  node->dataset.alloc_time = plan.alloc_time;
-  node->dataset.null_space = plan.null_space;
-  node->dataset.chunk_unit = plan.chunk_unit;
+  SetMetadata(node, plan.metadata);
+  store.UsePlan(node, std::move(plan));
   H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type.get()));
-  node->dataset.external = plan.external;
   node->document_changed = true;
   return OkStatus();
 }
@@ -459,12 +454,27 @@ class CopyFinisher {
     return copied;
   }
 
+  // HDF5 copied the link; what of it only the source's store knows.
+  Status CopyLinkState(const host::NativeHandle& from, const NodePtr& to, const std::string& name) {
+    H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
+    const auto source = GetConnector().stores.ByFileNumber(original.fileno);
+    const NodePtr group = source != nullptr ? source->FindNode(original.token) : nullptr;
+    if (store_ == nullptr || group == nullptr) return OkStatus();
+    const auto link = group->group.links.find(name);
+    const auto copy = to->group.links.find(name);
+    if (link == group->group.links.end() || copy == to->group.links.end()) return OkStatus();
+    copy->second.cset = link->second.cset;
+    copy->second.value = link->second.value;
+    return OkStatus();
+  }
+
   Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to,
                      const NodePtr& node, const std::string& path) {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> names,
-                            host::LinkNames(to.object(), H5_INDEX_NAME));
+                            host::Links(to.object(), H5_INDEX_NAME));
     for (const auto& [name, type] : names) {
       if (store_ != nullptr) H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(node, name.c_str()));
+      H5ZARR_RETURN_IF_ERROR(CopyLinkState(from, node, name));
       if (type != H5L_TYPE_HARD) continue;
       H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle child,
                               OpenAt(to.object(), nullptr, name.c_str()));

@@ -368,7 +368,7 @@ Result<Object*> VirtualDataset::OpenSource(const std::string& file, const std::s
     beside.store = GetConnector().stores.ByFileNumber(number);
   }
   const std::string path = dataset.starts_with('/') ? dataset : "/" + dataset;
-  H5ZARR_ASSIGN_OR_RETURN(Object* const opened, OpenDatasetByPath(beside, path, dapl_.get()));
+  H5ZARR_ASSIGN_OR_RETURN(Object* const opened, OpenDatasetByPath(&beside, path, dapl_.get()));
   if (opened == nullptr) {
     missing_.insert(key);
     return kMissing;

@@ -117,7 +117,19 @@ Status ChangeLinkCount(NativeObject object, int delta) {
   return OkStatus();
 }
 
-Result<std::vector<LinkName>> LinkNames(NativeObject group, H5_index_t order) {
+Result<H5L_info2_t> LinkInfo(NativeObject object, const char* name) {
+  H5L_info2_t info;
+  H5VL_link_get_args_t args;
+  args.op_type = H5VL_LINK_GET_INFO;
+  args.args.get_info.linfo = &info;
+  const H5VL_loc_params_t loc = LocByName(object.type, name);
+  if (H5VLlink_get(object.under, &loc, NativeConnector(), &args, DefaultDxpl(), nullptr) < 0) {
+    return AlreadyReported();
+  }
+  return info;
+}
+
+Result<std::vector<std::string>> LinkNames(NativeObject group, H5_index_t order) {
   H5G_info_t info;
   H5VL_group_get_args_t get;
   get.op_type = H5VL_GROUP_GET_INFO;
@@ -126,32 +138,36 @@ Result<std::vector<LinkName>> LinkNames(NativeObject group, H5_index_t order) {
   if (H5VLgroup_get(group.under, NativeConnector(), &get, DefaultDxpl(), nullptr) < 0) {
     return AlreadyReported();
   }
-  std::vector<LinkName> names;
+  std::vector<std::string> names;
+  std::string name(255, '\0');
   for (hsize_t i = 0; i < info.nlinks; ++i) {
     H5VL_loc_params_t loc = LocSelf(group.type);
     loc.type = H5VL_OBJECT_BY_IDX;
     loc.loc_data.loc_by_idx = {".", order, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
-    const auto ask = [&](H5VL_link_get_args_t* args) -> Status {
-      const herr_t result =
-          H5VLlink_get(group.under, &loc, NativeConnector(), args, DefaultDxpl(), nullptr);
-      return result < 0 ? AlreadyReported() : OkStatus();
-    };
-    H5L_info2_t link;
-    H5VL_link_get_args_t args;
-    args.op_type = H5VL_LINK_GET_INFO;
-    args.args.get_info.linfo = &link;
-    H5ZARR_RETURN_IF_ERROR(ask(&args));
-    std::size_t length = 0;
-    args.op_type = H5VL_LINK_GET_NAME;
-    args.args.get_name = {0, nullptr, &length};
-    H5ZARR_RETURN_IF_ERROR(ask(&args));
-    std::string name(length + 1, '\0');
-    args.args.get_name = {name.size(), name.data(), &length};
-    H5ZARR_RETURN_IF_ERROR(ask(&args));
-    name.resize(length);
-    names.push_back({std::move(name), link.type});
+    // Again where the name is longer than any before.
+    for (std::size_t length = 0;; name.resize(length)) {
+      H5VL_link_get_args_t args;
+      args.op_type = H5VL_LINK_GET_NAME;
+      args.args.get_name = {name.size() + 1, name.data(), &length};
+      if (H5VLlink_get(group.under, &loc, NativeConnector(), &args, DefaultDxpl(), nullptr) < 0) {
+        return AlreadyReported();
+      }
+      if (length > name.size()) continue;
+      names.push_back(name.substr(0, length));
+      break;
+    }
   }
   return names;
+}
+
+Result<std::vector<LinkName>> Links(NativeObject group, H5_index_t order) {
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<std::string> names, LinkNames(group, order));
+  std::vector<LinkName> links;
+  for (std::string& name : names) {
+    H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, LinkInfo(group, name.c_str()));
+    links.push_back({std::move(name), info.type});
+  }
+  return links;
 }
 
 }  // namespace h5zarr::host

@@ -96,12 +96,16 @@ Result<NativeHandle> OpenByToken(NativeObject in_file, uint64_t token);
 
 Result<unsigned long> FileNumber(void* file);
 
+// Of the link `name` below `object`; fails like AlreadyReported when there is none.
+Result<H5L_info2_t> LinkInfo(NativeObject object, const char* name);
+
 struct LinkName {
   std::string name;
   H5L_type_t type = H5L_TYPE_HARD;
 };
-// The links of a group, by name or in the order they were made.
-Result<std::vector<LinkName>> LinkNames(NativeObject group, H5_index_t order);
+// The links of a group, by name or in the order they were made. Names alone cost less.
+Result<std::vector<LinkName>> Links(NativeObject group, H5_index_t order);
+Result<std::vector<std::string>> LinkNames(NativeObject group, H5_index_t order);
 
 // Runs `change`, which removes a message (a link, an attribute) from the header of `object` and may thereby
 // lower the link count of that same object. In headers as new as a shadow's, HDF5 keeps a count above one

@@ -4,6 +4,7 @@
 
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
+#include "shadow/user_links.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -90,6 +91,33 @@ bool NamesAreLabels(const Json& attributes) {
   return attributes.contains("zarr_dtype") && !attributes.contains("_hdf5");
 }
 
+namespace {
+
+// No link has another name: what does not have the form is none; the rest of the group is not its
+// prisoner.
+bool CanNameLink(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos && name != "." && name != "..";
+}
+
+void AddUserLinks(const Json& attributes, std::vector<StoredLink>* links) {
+  const Json& entries = MemberOrNull(MemberOrNull(attributes, "_hdf5"), "user_links");
+  if (!entries.is_array()) return;
+  for (const Json& entry : entries) {
+    StoredLink link;
+    link.name = TextMember(entry, "name", "");
+    link.kind = "user";
+    const std::optional<uint64_t> link_class = zarr::UnsignedMember(entry, "class");
+    const std::optional<std::string> value = TextFromJson(MemberOrNull(entry, "value"));
+    if (!CanNameLink(link.name) || !link_class || *link_class > H5L_TYPE_MAX || !value) continue;
+    link.link_class = static_cast<int>(*link_class);
+    link.value = *value;
+    if (IsUserClass(link.link_class)) links->push_back(std::move(link));
+  }
+}
+
+}  // namespace
+
 std::vector<StoredLink> StoredLinks(const Json& attributes) {
   std::vector<StoredLink> links;
   for (const char* holder : {"_LINKS", "zarr_link"}) {
@@ -98,16 +126,14 @@ std::vector<StoredLink> StoredLinks(const Json& attributes) {
     for (const Json& entry : entries) {
       if (!entry.is_object()) continue;
       StoredLink link{TextMember(entry, "name", ""), TextMember(entry, "source", "."),
-                      TextMember(entry, "path", ""), TextMember(entry, "kind", "soft")};
-      // What does not have the form is no link; the rest of the group is not its prisoner.
-      const bool is_name = !link.name.empty() && link.name.find('/') == std::string::npos &&
-                           link.name.find('\0') == std::string::npos && link.name != "." &&
-                           link.name != "..";
-      if (is_name && !link.source.empty() && !link.path.empty() && !link.kind.empty()) {
+                      TextMember(entry, "path", ""), TextMember(entry, "kind", "soft"), 0, ""};
+      if (CanNameLink(link.name) && !link.source.empty() && !link.path.empty() &&
+          !link.kind.empty()) {
         links.push_back(std::move(link));
       }
     }
   }
+  AddUserLinks(attributes, &links);
   return links;
 }
 

@@ -28,10 +28,12 @@ bool IsScalarByConvention(const zarr::ArrayMetadata& metadata);
 // hdmf-zarr's arrays name dimensions that are none of netCDF's ("dim0").
 bool NamesAreLabels(const Json& attributes);
 
-// Links of a group: entries of `_LINKS` (hdmf-zarr and ours) and of `zarr_link` (older hdmf-zarr), as
-// far as they have the form.
+// Links of a group: entries of `_LINKS` (hdmf-zarr and ours), of `zarr_link` (older hdmf-zarr) and of
+// `_hdf5.user_links` (kind "user"), as far as they have the form.
 struct StoredLink {
   std::string name, source, path, kind;
+  int link_class = 0;  // of a user-defined one
+  std::string value;
 };
 std::vector<StoredLink> StoredLinks(const Json& attributes);
 

@@ -195,6 +195,12 @@ void DescribeNameCset(const std::string& name, H5T_cset_t cset, Json* descriptio
   (*description)["cset"] = cset == H5T_CSET_UTF8 ? "utf8" : "ascii";
 }
 
+H5T_cset_t LinkCset(const Json& group_attributes, const std::string& name) {
+  const Json csets = Hdf5Member(group_attributes, "link_csets");
+  const Json* said = zarr::FindMember(csets, name);
+  return NameCset(name, said != nullptr ? Json{{"cset", *said}} : Json());
+}
+
 Result<std::string> ReadNativeComment(host::NativeObject object) {
   std::size_t length = 0;
   H5VL_native_object_optional_args_t native;

@@ -54,6 +54,8 @@ Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
 // otherwise. DescribeNameCset makes it do so where need be.
 H5T_cset_t NameCset(const std::string& name, const Json& description);
 void DescribeNameCset(const std::string& name, H5T_cset_t cset, Json* description);
+// The same of a link of a group (`_hdf5.link_csets`).
+H5T_cset_t LinkCset(const Json& group_attributes, const std::string& name);
 struct NativeAttribute {
   AttributeValue value;
   Handle file_type;  // perhaps a committed datatype

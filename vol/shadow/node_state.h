@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "shadow/dataset_map.h"
+#include "shadow/moved_references.h"
 #include "shadow/virtual_layout.h"
 #include "zarr/array.h"
 #include "zarr/hierarchy.h"
@@ -27,6 +28,11 @@ struct LinkState {
   Kind kind = Kind::kHard;
   std::weak_ptr<NodeState> target;  // kHard
   std::string soft_target;          // kSoft
+  int link_class = H5L_TYPE_EXTERNAL;      // kOther
+  std::optional<std::string> value;  // kOther, of a user-defined class: its bytes, where they are known
+  // Of its name. (What HDF5 says of a link that was loaded is the character set that the program asked
+  // for in the call that made us load it.)
+  H5T_cset_t cset = H5T_CSET_ASCII;
   bool is_stub = false;             // stored as LINDI does, as a node of its own
 };
 
@@ -62,6 +68,7 @@ struct DatasetState {
   bool external = false;         // reads and writes go to files of the dataset's own, through the shadow
   bool external_copied = false;  // …and the array is known to hold the same
   std::unique_ptr<zarr::Array> array;  // once opened
+  PendingRenames renames;  // of what its elements refer to
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;
   // Of a virtual dataset, whose node is a group and which has nothing of the above.
@@ -89,7 +96,7 @@ struct NodeState {
 
   bool dirty() const {
     return document_changed || !changed_attributes.empty() || group.links_changed ||
-           (dataset.array != nullptr && dataset.array->dirty());
+           !dataset.renames.empty() || (dataset.array != nullptr && dataset.array->dirty());
   }
 };
 
@@ -101,6 +108,10 @@ inline std::string_view NameOf(std::string_view path) {
 inline std::string_view ParentOf(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+// True where `path` is that of something below the node at `prefix`.
+inline bool IsBelow(std::string_view path, std::string_view prefix) {
+  return path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '/';
 }
 inline std::string JoinPath(std::string_view parent, std::string_view name) {
   std::string path(parent);

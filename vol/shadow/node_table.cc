@@ -2,10 +2,6 @@
 
 namespace h5zarr::shadow {
 
-bool IsBelow(std::string_view path, std::string_view prefix) {
-  return path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '/';
-}
-
 void NodeTable::DropPath(const NodePtr& node) {
   const auto known = by_path_.find(node->path);
   if (known != by_path_.end() && known->second == node) by_path_.erase(known);

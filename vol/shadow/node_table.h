@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "shadow/node_state.h"
@@ -15,9 +14,6 @@
 namespace h5zarr::shadow {
 
 using NodePtr = std::shared_ptr<NodeState>;
-
-// True where `path` is that of something below the node at `prefix`.
-bool IsBelow(std::string_view path, std::string_view prefix);
 
 class NodeTable {
  public:

@@ -211,14 +211,19 @@ NodePtr StoreFile::FindOrMakeNode(uint64_t token, H5I_type_t type) {
 
 NodePtr StoreFile::MakeDataset(uint64_t token, DatasetPlan plan) {
   NodePtr node = MakeNode(token, NodeState::Kind::kDataset);
-  node->node.metadata = std::move(plan.metadata);
+  node->node.metadata = plan.metadata;
+  UsePlan(node, std::move(plan));
+  return node;
+}
+
+void StoreFile::UsePlan(const NodePtr& node, DatasetPlan plan) {
   node->dataset.element = std::move(plan.element);
   node->dataset.layout = plan.layout;
   node->dataset.alloc_time = plan.alloc_time;
   node->dataset.null_space = plan.null_space;
   node->dataset.chunk_unit = plan.chunk_unit;
   node->dataset.external = plan.external;
-  return node;
+  if (HoldsPaths(node->dataset.element)) NoteInRoot(kReferences);
 }
 
 NodePtr StoreFile::MakeVirtual(uint64_t token, VirtualPlan plan) {
@@ -277,6 +282,12 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
     if (node->stored) node->dataset.array->DocumentStored();
   }
   return node->dataset.array.get();
+}
+
+Result<zarr::Array*> StoreFile::OpenElements(const NodePtr& node) {
+  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, OpenArray(node, 0));
+  H5ZARR_RETURN_IF_ERROR(node->dataset.renames.Apply(node->dataset.element, array));
+  return array;
 }
 
 // --- paths ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -135,21 +136,27 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // `other_links` hard links left.
   Status NoteUnlinked(const NodePtr& parent, const std::string& name, const NodePtr& target,
                       bool other_links);
-  // `target`'s link moved; the node goes where its link is now.
+  // A link was moved; its node goes where it is now. A failure has changed nothing.
   Status NoteMoved(const NodePtr& from_parent, const std::string& from_name, const NodePtr& to_parent,
                    const std::string& to_name);
   void NoteAttribute(const NodePtr& node, const std::string& name);     // written or deleted
   void NoteNewAttribute(const NodePtr& node, const std::string& name);  // created
   void NoteRenamedAttribute(const NodePtr& node, const std::string& from, const std::string& to);
   void NoteLinks(const NodePtr& group);
+  // The link at `path` below `base`, which was created or copied, is of a user-defined class and has
+  // this value, where that is known.
+  Status NoteUserLink(const NodePtr& base, const char* path, std::optional<std::string> value);
   void NoteComment(const NodePtr& node);  // set, or removed
   // Brings those attributes of `node` into the shadow that are made only when asked for.
   Status CompleteAttributes(const NodePtr& node);
   // A file was mounted on `group`; some file was unmounted: which groups are themselves again?
   void NoteMounted(const NodePtr& group);
   void RecheckMounts();
-  // Before HDF5 removes or moves a link: loads all there is where nodes have further hard links.
+  // Before HDF5 removes a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
+  // Before HDF5 moves the link `from`: loads what will have to say a new path, of the node or of what
+  // is below it. `to_parent` may be null.
+  Status LoadForMove(const Resolution& from, const NodePtr& to_parent);
 
   // kUnsupported for a store that is a single array: nothing can be added to it.
   Status CheckTakesLinks() const;
@@ -158,11 +165,15 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
 
   // A new dataset that HDF5 made natively: its node, placed nowhere yet.
   NodePtr MakeDataset(uint64_t token, DatasetPlan plan);
+  // The same for a dataset that has its node and metadata.
+  void UsePlan(const NodePtr& node, DatasetPlan plan);
   NodePtr MakeVirtual(uint64_t token, VirtualPlan plan);
   // The token of the committed datatype of this store that `type` is, or 0.
   Result<uint64_t> CommittedTypeToken(hid_t type) const;
   // The array of a dataset node, opened at first use. `cache_bytes` as the access list says.
   Result<zarr::Array*> OpenArray(const NodePtr& node, uint64_t cache_bytes);
+  // The same before its elements are used: references to what was moved are renamed first.
+  Result<zarr::Array*> OpenElements(const NodePtr& node);
   // Copies into the array what the files of a dataset with external storage hold, unless it is there or
   // they can't be read. `native`: the dataset as the program opened it, which knows where they are.
   Status CopyExternal(const NodePtr& node, host::NativeObject native);
@@ -230,6 +241,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<bool> IsImpliedScale(const NodePtr& node, std::size_t dim, const std::string& scale_path);
   Status EncodeDimensions(const NodePtr& node, host::NativeObject native);
   Status NoteUsersOutside(const NodePtr& node, host::NativeObject native);
+  void NoteUseOutside(const NodePtr& user, const std::string& scale_path);
   Result<bool> IsBareDimension(const NodePtr& node);
   Status SettleBareDimension(const NodePtr& node);
   void ForgetBareDimension(const NodePtr& group, const NodePtr& node);
@@ -250,12 +262,13 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status SaveNode(const NodePtr& node, Purpose purpose);
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
+  Status EncodeUserLinks(const NodePtr& node);
+  void EncodeLinkCsets(const NodePtr& node);
+  Status EncodeLinkOrder(const NodePtr& node);
   Result<bool> IsNetcdf();
   void TouchSingles();
   Status BeforeChange();
   std::vector<NodePtr> ChangedNodes() const;
-  void NoteHardLinks();
-  bool MayHaveHardLinks();
 
   // store_file_change.cc
   Status Place(const NodePtr& node, const NodePtr& parent, const std::string& name);
@@ -263,11 +276,20 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<bool> GiveAnotherHome(const NodePtr& node, const std::string& leaving);
   Status RemoveStub(const NodePtr& parent, const std::string& name);
   Status Discard(const NodePtr& node);
-  void TouchLinksTo(const std::string& path);
   Result<LinkState> LookAtLink(const NodePtr& group, const std::string& name);
+  Result<H5T_cset_t> CsetOfLink(const NodePtr& group, const std::string& name);
   Status NoteLinkAt(const NodePtr& parent, const std::string& name);
   void MovePaths(const std::string& from, const std::string& to);
   std::string StagingPath();
+
+  // store_file_move.cc
+  static constexpr const char* kHardLinks = "hard_links";
+  static constexpr const char* kReferences = "references";
+  void NoteInRoot(const char* member);
+  bool MayHaveHardLinks() const;
+  bool MayHaveReferences() const;
+  void RenameWhatLeadsTo(const std::string& from, const std::string& to);
+  void TouchLinksTo(const std::string& path);
 
   std::string PathOfToken(uint64_t token) const;
   Result<Handle> OpenRoot();

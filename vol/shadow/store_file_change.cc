@@ -4,6 +4,7 @@
 
 #include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
+#include "shadow/user_links.h"
 #include "store/temp_name.h"
 
 namespace h5zarr::shadow {
@@ -43,16 +44,9 @@ std::string StoreFile::StagingPath() { return NextTempName(); }
 
 Result<LinkState> StoreFile::LookAtLink(const NodePtr& group, const std::string& name) {
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
-  H5L_info2_t info;
-  H5VL_link_get_args_t args;
-  args.op_type = H5VL_LINK_GET_INFO;
-  args.args.get_info.linfo = &info;
-  const H5VL_loc_params_t loc = host::LocByName(native.type(), name.c_str());
-  if (H5VLlink_get(native.get(), &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
-    return host::AlreadyReported();
-  }
+  H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, host::LinkInfo(native.object(), name.c_str()));
   LinkState link;
+  link.cset = info.cset;
   switch (info.type) {
     case H5L_TYPE_HARD: {
       const uint64_t token = host::TokenKey(info.u.token);
@@ -71,7 +65,13 @@ Result<LinkState> StoreFile::LookAtLink(const NodePtr& group, const std::string&
                               SoftTarget(native.object(), name, info.u.val_size));
       break;
     }
-    default: link.kind = LinkState::Kind::kOther; break;
+    default:
+      link.kind = LinkState::Kind::kOther;
+      link.link_class = info.type;
+      if (IsUserClass(info.type)) {
+        H5ZARR_ASSIGN_OR_RETURN(link.value, ReadUserLink(native.object(), name, info.type));
+      }
+      break;
   }
   return link;
 }
@@ -82,11 +82,13 @@ Status StoreFile::NoteLinkAt(const NodePtr& parent, const std::string& name) {
   const bool is_node = link.kind == LinkState::Kind::kHard && target != nullptr;
   parent->group.absent.erase(name);
   parent->group.names.reset();
+  if (link.cset != LinkCset(parent->node.attributes(), name)) parent->group.links_changed = true;
   parent->group.links[name] = std::move(link);
   if (is_node && !target->placed) {
     H5ZARR_RETURN_IF_ERROR(Place(target, parent, name));
   } else if (!is_node || target->path != JoinPath(parent->path, name)) {
     parent->group.links_changed = true;
+    if (is_node) NoteInRoot(kHardLinks);
   }
   if (parent->group.ordered) parent->group.links_changed = true;
   return OkStatus();
@@ -115,6 +117,15 @@ Status StoreFile::NoteCreated(const NodePtr& base, const char* path) {
       return OkStatus();
     }
   }
+  return OkStatus();
+}
+
+Status StoreFile::NoteUserLink(const NodePtr& base, const char* path,
+                               std::optional<std::string> value) {
+  H5ZARR_ASSIGN_OR_RETURN(const Resolution found, Resolve(base, path));
+  if (found.parent == nullptr || !value) return OkStatus();
+  const auto link = found.parent->group.links.find(found.name);
+  if (link != found.parent->group.links.end()) link->second.value = std::move(value);
   return OkStatus();
 }
 
@@ -166,7 +177,8 @@ Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
   GroupState& group = parent->group;
   const auto known = group.links.find(name);
   const bool was_node = target != nullptr && target->path == JoinPath(parent->path, name);
-  if (!was_node || group.ordered) group.links_changed = true;
+  const bool has_cset = LinkCset(parent->node.attributes(), name) != NameCset(name, Json());
+  if (!was_node || group.ordered || has_cset) group.links_changed = true;
   if (known != group.links.end()) {
     if (known->second.is_stub) H5ZARR_RETURN_IF_ERROR(RemoveStub(parent, name));
     group.links.erase(known);
@@ -207,7 +219,7 @@ Result<bool> StoreFile::GiveAnotherHome(const NodePtr& node, const std::string& 
       }
       MovePaths(from, to);
       group->group.links_changed = true;
-      TouchLinksTo(to);
+      RenameWhatLeadsTo(from, to);
       return true;
     }
   }
@@ -230,51 +242,6 @@ Status StoreFile::Discard(const NodePtr& node) {
   }
   nodes_.Forget(path);
   return OkStatus();
-}
-
-Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_name,
-                            const NodePtr& to_parent, const std::string& to_name) {
-  const auto known = from_parent->group.links.find(from_name);
-  if (known == from_parent->group.links.end()) return NoteLinkAt(to_parent, to_name);
-  LinkState link = std::move(known->second);
-  from_parent->group.links.erase(known);
-  if (link.is_stub) H5ZARR_RETURN_IF_ERROR(RemoveStub(from_parent, from_name));
-  link.is_stub = false;
-  from_parent->group.absent.insert(from_name);
-  from_parent->group.names.reset();
-  to_parent->group.absent.erase(to_name);
-  to_parent->group.names.reset();
-  const NodePtr target = link.target.lock();
-  const bool is_node = link.kind == LinkState::Kind::kHard && target != nullptr &&
-                       target->path == JoinPath(from_parent->path, from_name);
-  to_parent->group.links[to_name] = std::move(link);
-  if (!is_node || from_parent->group.ordered) from_parent->group.links_changed = true;
-  if (!is_node || to_parent->group.ordered) to_parent->group.links_changed = true;
-  if (!is_node) return OkStatus();
-  const std::string from = target->path;
-  const std::string to = JoinPath(to_parent->path, to_name);
-  if (target->bare_dimension) ForgetBareDimension(from_parent, target);
-  TouchDimensionsOf(target);
-  if (target->stored) {
-    H5ZARR_RETURN_IF_ERROR(EnsureStored(to_parent));
-    H5ZARR_RETURN_IF_ERROR(BeforeChange());
-    WaitForJobs();
-    H5ZARR_RETURN_IF_ERROR(hierarchy_.Move(from, to));
-  }
-  MovePaths(from, to);
-  TouchLinksTo(to);
-  return OkStatus();
-}
-
-// Further hard links to what is now at `path` or below name it by its path: they must be stored anew.
-void StoreFile::TouchLinksTo(const std::string& path) {
-  for (const auto& [token, group] : nodes_) {
-    for (const auto& [name, link] : group->group.links) {
-      const NodePtr target = link.target.lock();
-      if (target == nullptr || target->path == JoinPath(group->path, name)) continue;
-      if (target->path == path || IsBelow(target->path, path)) group->group.links_changed = true;
-    }
-  }
 }
 
 void StoreFile::NoteAttribute(const NodePtr& node, const std::string& name) {

@@ -360,6 +360,7 @@ Status StoreFile::EncodeDimensions(const NodePtr& node, NativeObject native) {
   }
   if (!state.scales.empty() && !by_name) {
     SetHdf5Member(&attributes, "scales", ToJson(state.scales));
+    NoteInRoot(kReferences);
   } else if (state.scales.empty() && named && !state.is_scale) {
     SetHdf5Member(&attributes, "scales", false);
   }
@@ -369,7 +370,21 @@ Status StoreFile::EncodeDimensions(const NodePtr& node, NativeObject native) {
     implied_labels.resize(named ? rank : 0);
   }
   if (state.labels != implied_labels) SetHdf5Member(&attributes, "labels", Json(state.labels));
+  for (const std::vector<std::string>& paths : state.scales) {
+    for (const std::string& path : paths) NoteUseOutside(node, path);
+  }
   return NoteUsersOutside(node, native);
+}
+
+// The same, said by a dataset that a scale is attached to.
+void StoreFile::NoteUseOutside(const NodePtr& user, const std::string& scale_path) {
+  const NodePtr scale = nodes_.At(scale_path.substr(1));
+  const std::string group(ParentOf(scale_path.substr(1)));
+  if (scale == nullptr || scale->bare_dimension || group.empty()) return;
+  if (IsBelow(user->path, group)) return;
+  if (!Hdf5Member(scale->node.attributes(), "used_outside").is_null()) return;
+  SetHdf5Member(&scale->node.attributes(), "used_outside", true);
+  scale->document_changed = true;
 }
 
 // A scale that is attached to datasets outside of its own group says so: REFERENCE_LIST is made

@@ -7,21 +7,13 @@
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
 #include "shadow/store_file.h"
+#include "shadow/user_links.h"
 
 namespace h5zarr::shadow {
 namespace {
 
 using host::NativeHandle;
 using host::NativeObject;
-
-// A link creation list whose names are UTF-8, as all names in Zarr are.
-Result<Handle> Utf8LinkCreation() {
-  Handle list(H5Pcreate(H5P_CLS_LINK_CREATE_ID_g));
-  if (!list.valid() || H5Pset_char_encoding(list.get(), H5T_CSET_UTF8) < 0) {
-    return host::AlreadyReported();
-  }
-  return list;
-}
 
 Status CreateSoftLink(NativeObject group, const std::string& name, const std::string& target,
                       hid_t lcpl) {
@@ -98,6 +90,7 @@ NodePtr StoreFile::AddChild(const NodePtr& group, const std::string& name, NodeS
   nodes_.Add(child);
   LinkState link;
   link.target = child;
+  link.cset = LinkCset(group->node.attributes(), name);
   group->group.links[name] = std::move(link);
   return child;
 }
@@ -151,24 +144,30 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
     if (stored.name != name || group->group.links.count(name)) continue;
     if (!group->group.loading.insert(name).second) continue;
     const LoadingScope loading(group, name);
-    H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
     H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
     LinkState link;
-    if (stored.source != ".") {
+    link.cset = LinkCset(group->node.attributes(), name);
+    if (stored.link_class != 0) {
+      link.kind = LinkState::Kind::kOther;
+      link.link_class = stored.link_class;
+      link.value = stored.value;
+      H5ZARR_RETURN_IF_ERROR(CreateUserLink(native.object(), name, stored.link_class,
+                                            stored.value, H5P_LST_LINK_CREATE_ID_g));
+    } else if (stored.source != ".") {
       link.kind = LinkState::Kind::kOther;
       H5ZARR_RETURN_IF_ERROR(
-          CreateExternalLink(native.object(), name, stored.source, stored.path, lcpl.get()));
+          CreateExternalLink(native.object(), name, stored.source, stored.path, H5P_LST_LINK_CREATE_ID_g));
     } else if (stored.kind == "hard") {
       H5ZARR_ASSIGN_OR_RETURN(const Resolution target, Resolve(root_, stored.path.c_str()));
       if (target.node == nullptr) continue;  // its node is gone: so is the link
       link.target = target.node;
       H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object,
                               host::OpenByToken(Location(), target.node->token));
-      H5ZARR_RETURN_IF_ERROR(CreateHardLink(native.object(), name, object.object(), lcpl.get()));
+      H5ZARR_RETURN_IF_ERROR(CreateHardLink(native.object(), name, object.object(), H5P_LST_LINK_CREATE_ID_g));
     } else {
       link.kind = LinkState::Kind::kSoft;
       link.soft_target = stored.path;
-      H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, stored.path, lcpl.get()));
+      H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, stored.path, H5P_LST_LINK_CREATE_ID_g));
     }
     group->group.links[name] = std::move(link);
   }
@@ -192,18 +191,18 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
                          array->url + "', which is no local HDF5 file")));
     return true;
   }
-  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
   LinkState link;
   link.is_stub = true;
+  link.cset = LinkCset(group->node.attributes(), name);
   if (soft) {
     link.kind = LinkState::Kind::kSoft;
     link.soft_target = *soft;
-    H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, *soft, lcpl.get()));
+    H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, *soft, H5P_LST_LINK_CREATE_ID_g));
   } else {
     link.kind = LinkState::Kind::kOther;
     H5ZARR_RETURN_IF_ERROR(
-        CreateExternalLink(native.object(), name, *array->file, array->name, lcpl.get()));
+        CreateExternalLink(native.object(), name, *array->file, array->name, H5P_LST_LINK_CREATE_ID_g));
   }
   group->group.links[name] = std::move(link);
   return true;
@@ -230,14 +229,13 @@ Result<std::optional<ElementMap>> StoreFile::LookAtObjects(const zarr::Node& nod
 }
 
 Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const Handle gcpl(H5Pcreate(H5P_CLS_GROUP_CREATE_ID_g));
   const bool ordered = !Hdf5Member(node.attributes(), "order").is_null();
   H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(node.attributes(), gcpl.get()));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
-                                       lcpl.get(), gcpl.get(), H5P_LST_GROUP_ACCESS_ID_g,
+                                       H5P_LST_LINK_CREATE_ID_g, gcpl.get(), H5P_LST_GROUP_ACCESS_ID_g,
                                        host::DefaultDxpl(), nullptr),
                       H5I_GROUP);
   if (!native.valid()) return host::AlreadyReported();
@@ -269,11 +267,10 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
     H5ZARR_ASSIGN_OR_RETURN(committed_type, CommittedTypeToken(committed.get()));
     header.type = std::move(committed);
   }
-  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), lcpl.get(),
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g,
                          header.type.get(), header.space.get(), header.shadow_dcpl.get(),
                          H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_DATASET);
@@ -298,11 +295,10 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
   Result<VirtualHeader> header = OpenVirtual(node.attributes());
   if (!header.ok()) return LoadBroken(group, name, header.status());
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header->dcpl.get()));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), lcpl.get(),
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g,
                          header->type.get(), header->space.get(), header->dcpl.get(),
                          H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_DATASET);
@@ -339,12 +335,11 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
   if (!type.ok()) return LoadBroken(group, name, type.status());
   const Handle tcpl(H5Pcopy(H5P_LST_DATATYPE_CREATE_ID_g));
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), tcpl.get()));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
       H5VLdatatype_commit(parent.get(), &loc, host::NativeConnector(), name.c_str(), type->get(),
-                          lcpl.get(), tcpl.get(), H5P_LST_DATATYPE_ACCESS_ID_g,
+                          H5P_LST_LINK_CREATE_ID_g, tcpl.get(), H5P_LST_DATATYPE_ACCESS_ID_g,
                           host::DefaultDxpl(), nullptr),
       H5I_DATATYPE);
   if (!native.valid()) return host::AlreadyReported();
@@ -357,13 +352,12 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
 // A node that is there but cannot be shown (unknown data type, damaged document): a dataset without
 // elements in the shadow, which refuses to be opened and says why.
 Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, Utf8LinkCreation());
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
   const Handle space(H5Screate(H5S_NULL));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), lcpl.get(),
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g,
                          type.get(), space.get(), H5P_LST_DATASET_CREATE_ID_g,
                          H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_DATASET);

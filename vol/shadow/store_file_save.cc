@@ -8,9 +8,11 @@
 #include "shadow/conventions.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/external_data.h"
+#include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
 #include "shadow/store_file.h"
+#include "shadow/user_links.h"
 #include "store/temp_name.h"
 
 namespace h5zarr::shadow {
@@ -32,30 +34,22 @@ class FlagScope {
 
 // An external link's file and object path, as `_LINKS` says them.
 Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group,
-                                                           const std::string& name,
-                                                           bool* is_external) {
-  H5L_info2_t info;
-  H5VL_link_get_args_t args;
-  args.op_type = H5VL_LINK_GET_INFO;
-  args.args.get_info.linfo = &info;
-  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  *is_external = info.type == H5L_TYPE_EXTERNAL;
+                                                           const std::string& name) {
+  H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, host::LinkInfo(group, name.c_str()));
   std::string value(info.u.val_size, '\0');
+  H5VL_link_get_args_t args;
   args.op_type = H5VL_LINK_GET_VAL;
   args.args.get_val.buf_size = value.size();
   args.args.get_val.buf = value.data();
+  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
   if (!value.empty() && H5VLlink_get(group.under, &loc, host::NativeConnector(), &args,
                                      host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   // A byte of version and flags, then two strings that end in NUL.
   const std::size_t file_end = value.find('\0', 1);
-  if (!*is_external || file_end == std::string::npos) {
-    return std::pair<std::string, std::string>(value, "");
+  if (info.type != H5L_TYPE_EXTERNAL || file_end == std::string::npos) {
+    return InternalError("the external link '" + name + "' has a damaged value");
   }
   const std::size_t path_end = std::min(value.find('\0', file_end + 1), value.size());
   return std::pair<std::string, std::string>(value.substr(1, file_end - 1),
@@ -163,6 +157,7 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     const std::string type_path = PathOfToken(node->dataset.committed_type);
     SetHdf5Member(&node->node.attributes(), "type_ref",
                   type_path.empty() ? Json(nullptr) : Json(type_path));
+    NoteInRoot(kReferences);
   }
   if (root_->stored) H5ZARR_RETURN_IF_ERROR(CheckThere());
   H5ZARR_RETURN_IF_ERROR(BeforeChange());
@@ -239,6 +234,9 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t committed, CommittedTypeToken(attribute.file_type.get()));
     const std::string type_path = PathOfToken(committed);
     if (!type_path.empty()) encoded->description["type_ref"] = type_path;
+    // (Those of dimensions are stored as their names: see EncodeDimensions.)
+    const bool refers = !type_path.empty() || ReferenceKinds(attribute.value.type()) != 0;
+    if (refers && !(node->node.is_array() && IsDimensionAttribute(name))) NoteInRoot(kReferences);
     DescribeNameCset(name, attribute.name_cset, &encoded->description);
     if (name == "_FillValue" && node->node.is_array()) {
       WriteFillValueAttribute(node->node.array(), &*encoded);
@@ -281,17 +279,12 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
         if (target == nullptr || target->path == JoinPath(node->path, name)) continue;
         entry["path"] = "/" + target->path;
         entry["kind"] = "hard";
-        NoteHardLinks();
+        NoteInRoot(kHardLinks);
         break;
       }
       case LinkState::Kind::kOther: {
-        bool is_external = false;
-        H5ZARR_ASSIGN_OR_RETURN(const auto target,
-                                ExternalTarget(native.object(), name, &is_external));
-        if (!is_external) {
-          return UnsupportedError("link '" + name + "' of '/" + node->path +
-                                  "' is of a user-defined class, which a Zarr store cannot hold");
-        }
+        if (IsUserClass(link.link_class)) continue;
+        H5ZARR_ASSIGN_OR_RETURN(const auto target, ExternalTarget(native.object(), name));
         entry["source"] = target.first;
         entry["path"] = target.second;
         entry["kind"] = "external";
@@ -305,29 +298,55 @@ Status StoreFile::EncodeLinks(const NodePtr& node) {
   } else {
     attributes["_LINKS"] = std::move(links);
   }
-  if (node->group.ordered) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links_in_order,
-                            host::LinkNames(native.object(), H5_INDEX_CRT_ORDER));
-    Json order = Json::array();
-    for (const host::LinkName& link : links_in_order) order.push_back(link.name);
-    SetHdf5Member(&attributes, "order", std::move(order));
+  H5ZARR_RETURN_IF_ERROR(EncodeUserLinks(node));
+  EncodeLinkCsets(node);
+  return node->group.ordered ? EncodeLinkOrder(node) : OkStatus();
+}
+
+void StoreFile::EncodeLinkCsets(const NodePtr& node) {
+  const GroupState& group = node->group;
+  Json& attributes = node->node.attributes();
+  const Json old = Hdf5Member(attributes, "link_csets");
+  Json csets = Json::object();
+  for (const auto& [name, cset] : old.items()) {
+    if (group.links.count(name) == 0 && group.absent.count(name) == 0) csets[name] = cset;
   }
+  for (const auto& [name, link] : group.links) {
+    if (link.cset == NameCset(name, Json())) continue;
+    csets[name] = link.cset == H5T_CSET_UTF8 ? "utf8" : "ascii";
+  }
+  SetHdf5Member(&attributes, "link_csets", csets.empty() ? Json() : std::move(csets));
+}
+
+Status StoreFile::EncodeUserLinks(const NodePtr& node) {
+  Json& attributes = node->node.attributes();
+  Json links = Json::array();
+  for (const StoredLink& old : StoredLinks(attributes)) {
+    const bool known = node->group.links.count(old.name) || node->group.absent.count(old.name);
+    if (old.link_class == 0 || known) continue;
+    links.push_back(
+        {{"name", old.name}, {"class", old.link_class}, {"value", TextToJson(old.value)}});
+  }
+  for (const auto& [name, link] : node->group.links) {
+    if (link.kind != LinkState::Kind::kOther || !IsUserClass(link.link_class)) continue;
+    if (!link.value) {
+      return UnsupportedError("link '" + name + "' of '/" + node->path + "' cannot be stored: its "
+                              "class " + std::to_string(link.link_class) +
+                              " has no query function that gives its value");
+    }
+    links.push_back(
+        {{"name", name}, {"class", link.link_class}, {"value", TextToJson(*link.value)}});
+  }
+  SetHdf5Member(&attributes, "user_links", links.empty() ? Json() : std::move(links));
   return OkStatus();
 }
 
-// Whoever unlinks or moves a node must know of further hard links to it, wherever they are.
-void StoreFile::NoteHardLinks() {
-  if (MayHaveHardLinks()) return;
-  SetHdf5Member(&root_->node.attributes(), "hard_links", true);
-  root_->document_changed = true;
-}
-
-bool StoreFile::MayHaveHardLinks() {
-  return !root_is_array_ && !Hdf5Member(root_->node.attributes(), "hard_links").is_null();
-}
-
-Status StoreFile::LoadHardLinks() {
-  return MayHaveHardLinks() ? Fill(root_, true) : OkStatus();
+Status StoreFile::EncodeLinkOrder(const NodePtr& node) {
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          host::LinkNames(native.object(), H5_INDEX_CRT_ORDER));
+  SetHdf5Member(&node->node.attributes(), "order", Json(names));
+  return OkStatus();
 }
 
 // One changed node: its document, or what is left to do of it when it is gone.
@@ -343,6 +362,7 @@ Status StoreFile::SaveNode(const NodePtr& node, Purpose purpose) {
   node->changed_attributes.clear();
   node->group.links_changed = false;
   node->dataset.array.reset();
+  node->dataset.renames.Clear();
   return OkStatus();
 }
 
@@ -409,10 +429,19 @@ Status StoreFile::Save(Purpose purpose) {
   };
   for (const NodePtr& node : ChangedNodes()) note(SettleBareDimension(node));
   const std::vector<NodePtr> changed = ChangedNodes();
-  for (const NodePtr& node : changed) note(SaveNode(node, purpose));
-  // Links of the others may have made the root say something new.
-  if (root_->document_changed && !root_is_array_) note(SaveNode(root_, purpose));
+  std::set<NodePtr> failed;
+  const auto save = [&](const NodePtr& node) {
+    Status saved = SaveNode(node, purpose);
+    if (!saved.ok()) failed.insert(node);
+    note(std::move(saved));
+  };
+  for (const NodePtr& node : changed) save(node);
+  // Saving one may have made another say something new: the root, dimension scales.
+  for (const NodePtr& node : ChangedNodes()) {
+    if (failed.count(node) == 0) save(node);
+  }
   for (const NodePtr& node : changed) {
+    if (!node->dataset.renames.empty()) note(OpenElements(node).status());
     if (node->dataset.array != nullptr) note(node->dataset.array->Flush());
   }
   return first;

@@ -21,7 +21,7 @@ def test_soft_links(store):
     with h5py.File(store, "r+") as f:
         assert f["s"][2] == 2 and f["group/a"][1] == 1
         assert f.get("s", getlink=True).path == "/g/a" and f.get("dangling") is None
-        with pytest.raises((KeyError, OSError, RuntimeError)):
+        with pytest.raises(RuntimeError):
             f["l1"]
         f["s"][0] = 9
         f["group/new"] = 1
@@ -569,9 +569,8 @@ def test_circular_links_fail_as_in_a_file(tmp_path):
             f["self"] = h5py.SoftLink("self")
             f["g/up"] = h5py.SoftLink("/g/up/x")
             f["e"] = h5py.ExternalLink(path.name, "/e")
-        for mode in ("r+", "r"):
-            with h5py.File(path, mode) as f:
-                said.append([failure(attempt) for name in ("l1", "self", "g/up", "l1/x", "e", "e/x") for attempt in (
-                    lambda: f[name], lambda: f.get(name), lambda: name in f, lambda: f.create_group(name + "/new"),
-                    lambda: f.get(name, getlink=True).path, lambda: f.move(name, name + "/x"))])
-    assert said[2:] == said[:2]
+        with h5py.File(path, "r+") as f:
+            said.append([failure(attempt) for name in ("l1", "self", "g/up", "l1/x", "e", "e/x") for attempt in (
+                lambda: f[name], lambda: f.get(name), lambda: name in f, lambda: f.create_group(name + "/new"),
+                lambda: f.get(name, getlink=True).path, lambda: f.move(name, name + "/x"))])
+    assert said[0] == said[1] and RuntimeError in said[0]

@@ -661,3 +661,27 @@ def test_damaged_mappings_are_an_error_and_the_rest_opens(tmp_path, change):
         assert list(f) == ["data", "v"] and f["data"][3] == 3
         with pytest.raises((KeyError, OSError)):
             f["v"]
+
+
+@pytest.mark.parametrize("middle", [H5, ZARR])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_sources_lie_behind_external_links(tmp_path, pair, middle):
+    def steps(folder, vds, source):
+        between = f"between.{H5 if source('x') == 'x.h5' and vds == 'vds.h5' else middle}"
+        with h5py.File(os.path.join(folder, source("far")), "w") as f:
+            f["g/h/data"] = np.arange(10, dtype="i4")
+            f["g/soft"] = h5py.SoftLink("/g/h")
+        with h5py.File(os.path.join(folder, between), "w") as f:
+            f["a/link"] = h5py.ExternalLink(source("far"), "/g")
+            f["nowhere"] = h5py.ExternalLink(source("none"), "/g")
+        layout = h5py.VirtualLayout((4, 10), "i4")
+        for row, (file, name) in enumerate([(between, "a/link/h/data"), (between, "a/link/soft/data"),
+                                            (between, "nowhere/data"), (".", "own/h/data")]):
+            layout[row] = h5py.VirtualSource(file, name, (10,), "i4")
+        with h5py.File(os.path.join(folder, vds), "w") as f:
+            f["own"] = h5py.ExternalLink(source("far"), "/g")
+            f.create_virtual_dataset("v", layout, fillvalue=-1)
+        with h5py.File(os.path.join(folder, vds), "r") as f:
+            return f["v"][...]
+
+    same(*both(steps, tmp_path, pair))

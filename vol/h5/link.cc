@@ -174,7 +174,10 @@ herr_t link_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_get_args_t
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request)));
-    if (args->op_type != H5VL_LINK_GET_INFO || at.store() == nullptr) return OkStatus();
+    if (args->op_type != H5VL_LINK_GET_INFO || at.store() == nullptr ||
+        args->args.get_info.linfo == nullptr) {
+      return OkStatus();
+    }
     std::string name = at.found.name;
     NodePtr group = at.found.parent;
     if (at.loc.type == H5VL_OBJECT_BY_IDX) {

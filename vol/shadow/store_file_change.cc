@@ -125,7 +125,8 @@ Status StoreFile::NoteUserLink(const NodePtr& base, const char* path,
   H5ZARR_ASSIGN_OR_RETURN(const Resolution found, Resolve(base, path));
   if (found.parent == nullptr || !value) return OkStatus();
   const auto link = found.parent->group.links.find(found.name);
-  if (link != found.parent->group.links.end()) link->second.value = std::move(value);
+  if (link == found.parent->group.links.end()) return OkStatus();
+  if (IsUserClass(link->second.link_class)) link->second.value = std::move(value);
   return OkStatus();
 }
 

@@ -15,13 +15,12 @@ namespace {
 using host::NativeHandle;
 using host::NativeObject;
 
-Status CreateSoftLink(NativeObject group, const std::string& name, const std::string& target,
-                      hid_t lcpl) {
+Status CreateSoftLink(NativeObject group, const std::string& name, const std::string& target) {
   H5VL_link_create_args_t args;
   args.op_type = H5VL_LINK_CREATE_SOFT;
   args.args.soft.target = target.c_str();
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
+  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), H5P_LST_LINK_CREATE_ID_g,
                       H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
@@ -29,7 +28,7 @@ Status CreateSoftLink(NativeObject group, const std::string& name, const std::st
 }
 
 Status CreateExternalLink(NativeObject group, const std::string& name, const std::string& file,
-                          const std::string& path, hid_t lcpl) {
+                          const std::string& path) {
   // The value of an external link: a version/flags byte, file name, object path (HDF5 file format).
   std::string value(1, '\0');
   value += file;
@@ -42,22 +41,21 @@ Status CreateExternalLink(NativeObject group, const std::string& name, const std
   args.args.ud.buf = value.data();
   args.args.ud.buf_size = value.size();
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
+  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), H5P_LST_LINK_CREATE_ID_g,
                       H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return OkStatus();
 }
 
-Status CreateHardLink(NativeObject group, const std::string& name, NativeObject target,
-                      hid_t lcpl) {
+Status CreateHardLink(NativeObject group, const std::string& name, NativeObject target) {
   H5VL_link_create_args_t args;
   args.op_type = H5VL_LINK_CREATE_HARD;
   args.args.hard.curr_obj = target.under;
   // By itself: HDF5 takes any other location for a name.
   args.args.hard.curr_loc_params = host::LocSelf(target.type);
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
+  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), H5P_LST_LINK_CREATE_ID_g,
                       H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
@@ -152,22 +150,22 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       link.link_class = stored.link_class;
       link.value = stored.value;
       H5ZARR_RETURN_IF_ERROR(CreateUserLink(native.object(), name, stored.link_class,
-                                            stored.value, H5P_LST_LINK_CREATE_ID_g));
+                                            stored.value));
     } else if (stored.source != ".") {
       link.kind = LinkState::Kind::kOther;
       H5ZARR_RETURN_IF_ERROR(
-          CreateExternalLink(native.object(), name, stored.source, stored.path, H5P_LST_LINK_CREATE_ID_g));
+          CreateExternalLink(native.object(), name, stored.source, stored.path));
     } else if (stored.kind == "hard") {
       H5ZARR_ASSIGN_OR_RETURN(const Resolution target, Resolve(root_, stored.path.c_str()));
       if (target.node == nullptr) continue;  // its node is gone: so is the link
       link.target = target.node;
       H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object,
                               host::OpenByToken(Location(), target.node->token));
-      H5ZARR_RETURN_IF_ERROR(CreateHardLink(native.object(), name, object.object(), H5P_LST_LINK_CREATE_ID_g));
+      H5ZARR_RETURN_IF_ERROR(CreateHardLink(native.object(), name, object.object()));
     } else {
       link.kind = LinkState::Kind::kSoft;
       link.soft_target = stored.path;
-      H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, stored.path, H5P_LST_LINK_CREATE_ID_g));
+      H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, stored.path));
     }
     group->group.links[name] = std::move(link);
   }
@@ -198,11 +196,11 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
   if (soft) {
     link.kind = LinkState::Kind::kSoft;
     link.soft_target = *soft;
-    H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, *soft, H5P_LST_LINK_CREATE_ID_g));
+    H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, *soft));
   } else {
     link.kind = LinkState::Kind::kOther;
     H5ZARR_RETURN_IF_ERROR(
-        CreateExternalLink(native.object(), name, *array->file, array->name, H5P_LST_LINK_CREATE_ID_g));
+        CreateExternalLink(native.object(), name, *array->file, array->name));
   }
   group->group.links[name] = std::move(link);
   return true;

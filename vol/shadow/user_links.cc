@@ -60,7 +60,7 @@ Result<bool> LinkExists(host::NativeObject group, const std::string& name) {
 }  // namespace
 
 Status CreateUserLink(host::NativeObject group, const std::string& name, int link_class,
-                      const std::string& value, hid_t lcpl) {
+                      const std::string& value) {
   const StandInClass stand_in(link_class);
   H5VL_link_create_args_t args;
   args.op_type = H5VL_LINK_CREATE_UD;
@@ -71,8 +71,9 @@ Status CreateUserLink(host::NativeObject group, const std::string& name, int lin
   herr_t created = 0;
   {
     const host::KeepErrors keep;
-    created = H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
-                              H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr);
+    created = H5VLlink_create(&args, group.under, &loc, host::NativeConnector(),
+                              H5P_LST_LINK_CREATE_ID_g, H5P_LST_LINK_ACCESS_ID_g,
+                              host::DefaultDxpl(), nullptr);
   }
   if (created >= 0) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const bool exists, LinkExists(group, name));

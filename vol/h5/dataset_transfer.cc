@@ -26,6 +26,17 @@ Status TransferNative(const DatasetPart& part, bool write, hid_t dxpl, void** re
                                                &file_space, dxpl, &read_buffer, request));
 }
 
+// A virtual dataset is HDF5's until a source of it turns out to lie behind a link into a store.
+Status TransferByHdf5(const DatasetPart& part, bool write, hid_t dxpl, void** request) {
+  if (part.object->virtual_data == nullptr) return TransferNative(part, write, dxpl, request);
+  TraversalScope scope;
+  const Status done = TransferNative(part, write, dxpl, request);
+  if (!scope.MustRepeat()) return done;
+  ClearErrors();
+  part.object->virtual_data->TakeOver();
+  return part.object->virtual_data->Transfer(part, write, dxpl);
+}
+
 Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
                                              const shadow::ReferenceResolver* references) {
   const shadow::DatasetState& dataset = part.object->node->dataset;
@@ -152,7 +163,7 @@ Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
     } else if (!write && EngineFor(part) != nullptr) {
       by_engine.push_back(part);
     } else if (write || !VirtualDataset::ReadInPieces(part, dxpl)) {
-      H5ZARR_RETURN_IF_ERROR(TransferNative(part, write, dxpl, request));
+      H5ZARR_RETURN_IF_ERROR(TransferByHdf5(part, write, dxpl, request));
     }
   }
   if (arrays.size() < parts.size()) request = nullptr;

@@ -106,10 +106,9 @@ Status CheckLead(hid_t group, hid_t target) {
     return UnsupportedError("an external link into a Zarr store, from a file that was not opened "
                             "through h5zarr: set HDF5_VOL_CONNECTOR=zarr");
   }
-  if (StoreOf(group) == nullptr && TraversalScope::AskForRepetition()) {
-    return NotFoundError("an external link leads into a Zarr store");
-  }
-  return OkStatus();
+  if (StoreOf(group) != nullptr || TraversalScope::FollowsNativePaths()) return OkStatus();
+  (void)TraversalScope::AskForRepetition();
+  return NotFoundError("an external link leads into a Zarr store");
 }
 
 Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t lapl) {

@@ -72,8 +72,9 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
 Status Mount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void** request) {
   Object* child = AsObject(args->args.mount.child_file);
   if (child->store != nullptr) {
-    // HDF5 takes whatever is asked of a mounted file for a question to the file it is mounted on: we
-    // could not load the store any more.
+    // HDF5 takes whatever is asked of a mounted file for a question to the file it is mounted on (even its
+    // number is then that one's), and keeps it when the program has closed it: we could neither load the
+    // store any more, nor save it, nor see when it is unmounted.
     return UnsupportedError("'" + child->store->name() +
                             "' is a Zarr store, which cannot be mounted on another file");
   }

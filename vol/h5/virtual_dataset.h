@@ -55,6 +55,8 @@ class VirtualDataset {
   Status Transfer(const DatasetPart& part, bool write, hid_t dxpl);
 
   Status Flush();
+  // Of a native file: from now on it is not HDF5's business.
+  void TakeOver() { ours_ = true; }
   // They are opened again when needed. On failure HDF5's error stack says it.
   Status CloseSources();
 

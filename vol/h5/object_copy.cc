@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "h5/chunk_copy.h"
 #include "h5/copy_references.h"
 #include "h5/copy_source.h"
 #include "h5/dataset_transfer.h"
@@ -82,6 +83,24 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
 }
 
 bool HasReferences(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
+
+// Without decoding, where both ends keep the same bytes.
+Result<bool> CopyAsStored(const DataEnd& from, const DataEnd& to) {
+  const auto end_of = [](const DataEnd& end) -> Result<ChunkEnd> {
+    ChunkEnd chunks{end.native};
+    if (end.store == nullptr) return chunks;
+    H5ZARR_ASSIGN_OR_RETURN(chunks.array, end.store->OpenArray(end.node, 0));
+    return chunks;
+  };
+  const auto in_chunks = [](const DataEnd& end) {
+    return end.store == nullptr || (end.node->dataset.layout == H5D_CHUNKED &&
+                                    !end.node->dataset.external && !end.node->dataset.null_space);
+  };
+  if (!in_chunks(from) || !in_chunks(to)) return false;
+  H5ZARR_ASSIGN_OR_RETURN(const ChunkEnd source, end_of(from));
+  H5ZARR_ASSIGN_OR_RETURN(const ChunkEnd target, end_of(to));
+  return CopyEncodedChunks(source, target);
+}
 
 // Copies all elements, in slabs along the first dimension. `translate`: for references; may be empty.
 Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& translate) {
@@ -445,6 +464,10 @@ class CopyFinisher {
       source.store = store.get();
       // Both name the same files.
       if (source.node->dataset.external && store_ == nullptr) return OkStatus();
+    }
+    if (!translate) {
+      H5ZARR_ASSIGN_OR_RETURN(const bool copied, CopyAsStored(source, target));
+      if (copied) return OkStatus();
     }
     Object reader;  // borrows the native object
     reader.native = source.native;

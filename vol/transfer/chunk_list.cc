@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "host/error_stack.h"
+#include "host/host_api.h"
 #include "host/native.h"
 
 namespace h5zarr::transfer {
@@ -99,6 +101,28 @@ Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64
     return UnsupportedError("HDF5 does not read a chunk as it is");
   }
   return bytes;
+}
+
+Status WriteByHdf5(void* dataset, std::span<const hsize_t> coords, ByteSpan bytes) {
+  H5VL_native_dataset_optional_args_t native;
+  std::memset(&native, 0, sizeof native);
+  if (host::HostVersion().major >= 2) {
+    // Since it has chunks of 4 GiB and more.
+    struct ChunkWrite {
+      const hsize_t* coords;
+      uint32_t filters;
+      std::size_t bytes;
+      const void* buffer;
+    };
+    const ChunkWrite write = {coords.data(), 0, bytes.size(), bytes.data()};
+    static_assert(sizeof write <= sizeof native);
+    std::memcpy(&native, &write, sizeof write);
+  } else {
+    if (bytes.size() > UINT32_MAX) return UnsupportedError("a chunk of 4 GiB and more");
+    native.chunk_write = {coords.data(), 0, static_cast<uint32_t>(bytes.size()), bytes.data()};
+  }
+  return Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_WRITE, &native) ? OkStatus()
+                                                                     : host::AlreadyReported();
 }
 
 Result<Handle> AskDataset(void* dataset, H5VL_dataset_get_t what) {

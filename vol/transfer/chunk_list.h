@@ -42,6 +42,9 @@ bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace&
 // The stored bytes of the chunk at `coords`, as HDF5 reads them.
 Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64_t length);
 
+// Stores `bytes` as they are as the chunk at `coords`. On failure HDF5's error stack says it.
+Status WriteByHdf5(void* dataset, std::span<const hsize_t> coords, ByteSpan bytes);
+
 // An identifier of one of the dataset's properties: space, type or property list.
 Result<Handle> AskDataset(void* dataset, H5VL_dataset_get_t what);
 

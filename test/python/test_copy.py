@@ -10,6 +10,7 @@ from h5py import h5r, h5t
 
 import memory
 from libhdf5 import HID, LIB, call
+from support import run_python
 
 KINDS = [".zarr", ".h5"]
 both_ways = [(a, b) for a in KINDS for b in KINDS]

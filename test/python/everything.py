@@ -16,7 +16,7 @@ from h5py import h5a, h5d, h5f, h5g, h5o, h5p, h5r, h5s, h5t
 from described import describe
 from every_heap import write_lists, write_references
 from every_source import write_external, write_virtual
-from every_type import FOR_REPACK, FOR_TOOLS, REFUSED_FILLS, WITH_HDF5_2, fixed_types, pattern, variable_types
+from every_type import FOR_REPACK, FOR_TOOLS, FOR_ZARR_2, REFUSED_FILLS, WITH_HDF5_2, fixed_types, pattern, variable_types
 from libhdf5 import HID, LIB, call
 
 UNKNOWN_FILTER = 300  # of HDF5's testing range: no library has it
@@ -149,7 +149,8 @@ def write_filters(f):
     dataset("nbit", lambda p: p.set_filter(5, 0, ()))
     dataset("scaleoffset", lambda p: p.set_scaleoffset(h5py.h5z.SO_INT, 0))
     dataset("zstd", lambda p: p.set_filter(32015, h5py.h5z.FLAG_MANDATORY, (3,)))
-    dataset("shard", lambda p: p.set_filter(480, h5py.h5z.FLAG_OPTIONAL, (1, 2, 2, 2, 2 | 6 << 8)))
+    if not FOR_ZARR_2:
+        dataset("shard", lambda p: p.set_filter(480, h5py.h5z.FLAG_OPTIONAL, (1, 2, 2, 2, 2 | 6 << 8)))
     dataset("nbit_compound", lambda p: p.set_filter(5, 0, ()), [("a", "<i2"), ("b", ">f4")])
     dataset("scaleoffset_float", lambda p: p.set_scaleoffset(h5py.h5z.SO_FLOAT_DSCALE, 2), "<f4")
     dataset("deflate_text", lambda p: (p.set_shuffle(), p.set_deflate(4)), "S3")

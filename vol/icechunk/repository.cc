@@ -236,17 +236,20 @@ Status Repository::CheckChangeable() const {
                           ": an Icechunk repository of version 2 can only be read");
 }
 
-Status Repository::WriteNew(const std::string& key, ByteSpan bytes, uint64_t* written) {
+Status Repository::WriteNew(const std::string& key, ByteSpan bytes, Written* written) {
   // Names are made from contents: what is there is what would be written.
   H5ZARR_ASSIGN_OR_RETURN(const auto there, store_->ObjectBytes(key));
   if (there) return OkStatus();
   H5ZARR_RETURN_IF_ERROR(store_->Write(key, bytes));
-  if (written != nullptr) *written += bytes.size();
+  if (written != nullptr) {
+    ++written->objects;
+    written->bytes += bytes.size();
+  }
   return OkStatus();
 }
 
 Status Repository::WriteSnapshot(Snapshot* snapshot, const Transaction& transaction,
-                                 uint64_t* written) {
+                                 Written* written) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   H5ZARR_ASSIGN_OR_RETURN(const Buffer file, EncodeSnapshot(snapshot));
   H5ZARR_ASSIGN_OR_RETURN(const Buffer log, EncodeTransaction(snapshot->id, transaction));
@@ -255,7 +258,7 @@ Status Repository::WriteSnapshot(Snapshot* snapshot, const Transaction& transact
 }
 
 Result<ManifestInfo> Repository::WriteManifest(const EncodedManifest& manifest, uint64_t chunks,
-                                               uint64_t* written) {
+                                               Written* written) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   if (chunks > UINT32_MAX) return OutOfRangeError("a manifest of more than 2^32 chunks");
   H5ZARR_RETURN_IF_ERROR(WriteNew(ManifestKey(manifest.id), manifest.file, written));

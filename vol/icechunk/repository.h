@@ -33,6 +33,12 @@ inline constexpr std::string_view kMainBranch = "main";
 // Whether a repository is in `store`. Costs at most two looks.
 Result<bool> IsRepository(Store& store);
 
+// Counts what was written.
+struct Written {
+  uint64_t objects = 0;
+  uint64_t bytes = 0;
+};
+
 class Repository {
  public:
   // The repository in `store`, which must outlive it. kNotFound when there is none. Reads nothing of
@@ -63,12 +69,12 @@ class Repository {
 
   // Stores `snapshot`, giving it its id, and the log of what it changed. Nobody sees them until a ref
   // leads there. Objects that are there already are not written again: `written`, when given, counts
-  // the bytes of those that are.
+  // those that are.
   Status WriteSnapshot(Snapshot* snapshot, const Transaction& transaction,
-                       uint64_t* written = nullptr);
+                       Written* written = nullptr);
   // Stores a manifest; what its snapshot says of it.
   Result<ManifestInfo> WriteManifest(const EncodedManifest& manifest, uint64_t chunks,
-                                     uint64_t* written = nullptr);
+                                     Written* written = nullptr);
   // Makes the ref lead to `id`: the one step that shows a version. kAlreadyExists for a tag that
   // leads elsewhere, or was deleted (tags never change). kInvalidArgument for a name that no ref may
   // have. True when something was written.
@@ -85,7 +91,7 @@ class Repository {
   Result<Refs> DecodeRefs(ByteSpan file) const;
   Result<std::optional<ObjectId>> ReadRef(const std::string& key) const;
   Result<std::map<std::string, ObjectId>> ListRefs(std::string_view kind) const;
-  Status WriteNew(const std::string& key, ByteSpan bytes, uint64_t* written);
+  Status WriteNew(const std::string& key, ByteSpan bytes, Written* written);
   Status CheckChangeable() const;
 
   Store* store_;

@@ -1,0 +1,455 @@
+"""`h5zarr mirror`: versions of versioned-hdf5 files in an Icechunk repository, compared through icechunk and
+zarr-python, through h5py under the plugin, and with the file itself."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import icechunk
+import numpy as np
+import pytest
+import zarr
+
+from support import environment, run_python
+
+COMMAND = Path(os.environ.get("H5ZARR_COMMAND", Path(os.environ["H5ZARR_PLUGIN_DIR"]).parent / "h5zarr"))
+pytestmark = [
+    pytest.mark.skipif(not COMMAND.exists(), reason="the command h5zarr was not built (no libhdf5)"),
+    pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr"),
+]
+
+WRITE = """
+import sys, h5py, numpy as np
+from versioned_hdf5 import VersionedHDF5File
+path, versions = sys.argv[1], sys.argv[2:]
+rng = np.random.default_rng(3)
+
+def first(new):
+    new.create_dataset("g/a", data=rng.integers(0, 99, (64, 90)).astype("f8"), chunks=(8, 20),
+                       compression="gzip", compression_opts=1, shuffle=True)
+    new.create_dataset("raw", data=np.arange(95), chunks=(10,), fillvalue=5)
+    new.create_dataset("text", data=np.array(["a", "zwölf", "", "😀"] * 6, dtype=object),
+                       dtype=h5py.string_dtype(), chunks=(5,))
+    new.create_dataset("lzf", data=np.arange(50, dtype="i2"), chunks=(8,), compression="lzf")
+    new.create_dataset("bool", data=np.arange(30) % 3 == 0, chunks=(7,))
+    new.create_dataset("fixed", data=np.array([b"x", b"yy", b"zzz"] * 4), chunks=(5,))
+    new.create_dataset("complex", data=np.arange(12) * (1 + 2j), chunks=(5,))
+    new.create_dataset("big", data=np.arange(40, dtype=">i4"), chunks=(16,))
+    new.create_dataset("sum", data=np.arange(60, dtype="u4"), chunks=(16,), fletcher32=True)
+    new["raw"].attrs["units"] = "m"
+    new["g"].attrs["level"] = 3
+
+def second(new):
+    new["g/a"][0:3, 0] = -1
+    new["raw"].resize((101,))
+    new["raw"][99] = 7
+    new["text"][3] = "neu"
+
+def third(new):
+    new["g/a"].resize((70, 85))
+    del new["lzf"]
+    new["g/a"][69] = 4
+
+def fourth(new):
+    new["g/a"].resize((30, 85))
+    new["raw"].resize((12,))
+    new.create_dataset("lzf", data=np.arange(9, dtype="i2"), chunks=(8,), compression="lzf")
+    new.create_dataset("deep/er/zero", data=np.zeros((20, 20)), chunks=(6, 6))
+    new["bool"][:] = True
+
+changes = {"v1": first, "v2": second, "v3": third, "v4": fourth}
+for version in versions:
+    with h5py.File(path, "a") as f:
+        with VersionedHDF5File(f).stage_version(version.partition("<")[0],
+                                                prev_version=version.partition("<")[2] or None) as new:
+            changes.get(version, lambda new: new["raw"].__setitem__(0, hash(version) % 1000))(new)
+"""
+
+
+def write(path, *versions):
+    run_python(WRITE, path, *versions, plugin=False, connector=None)
+    return str(path)
+
+
+def mirror(*words, expected=0):
+    done = subprocess.run([str(COMMAND), "mirror", *map(str, words)], capture_output=True, text=True, timeout=120,
+                          env=environment())
+    assert done.returncode == expected, done.stdout + done.stderr
+    return done
+
+
+def report(*words, expected=0):
+    return json.loads(mirror(*words, "--json", expected=expected).stdout)
+
+
+def objects(folder):
+    """Every object by its key, but for what killed runs leave behind."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*")
+            if path.is_file() and not path.name.startswith(".h5zarr-")}
+
+
+def plain(data):
+    """Values that can be compared, whatever type texts have."""
+    data = np.asarray(data)
+    if data.dtype.kind in "OT":
+        flat = [text.decode() if isinstance(text, bytes) else str(text) for text in data.flat]
+        return np.array(flat, dtype=object).reshape(data.shape)
+    return data
+
+
+def assert_version_equals(source, folder, version, skip=()):
+    tag = version.replace("/", "%2F")
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    theirs = zarr.open_group(repository.readonly_session(tag=tag).store, mode="r")
+    with h5py.File(source, "r") as f, h5py.File(f"{folder}@{tag}", "r") as ours:
+        group = f["_version_data/versions"][version]
+        names, found = [], []
+        group.visit(names.append)
+        ours.visit(found.append)
+        assert sorted(names) == sorted(found) == sorted(name for name, _ in theirs.members(max_depth=None))
+        for name in names:
+            attributes = {key: value for key, value in group[name].attrs.items() if key not in ("raw_data", "chunks")}
+            assert dict(ours[name].attrs) == attributes, name
+            if isinstance(group[name], h5py.Group) or name in skip:
+                continue
+            expected = plain(group[name][()])
+            assert ours[name].shape == theirs[name].shape == expected.shape, name
+            assert ours[name].dtype == group[name].dtype, name
+            assert ours[name].chunks == tuple(group[name].attrs["chunks"]), name
+            np.testing.assert_array_equal(plain(ours[name][()]), expected, err_msg=name)
+            read = plain(theirs[name][...])
+            np.testing.assert_array_equal(read.astype(expected.dtype), expected, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A file of four versions; v3's other child is v4."""
+    return write(tmp_path_factory.mktemp("source") / "versions.h5", "v1", "v2", "v3", "v4")
+
+
+@pytest.mark.parametrize("codec", ["passthrough", "portable"])
+def test_every_version_is_equal_through_icechunk_and_h5py(source, tmp_path, codec):
+    folder = tmp_path / "m.icechunk"
+    assert report(source, folder, "--codec", codec)["added"] == 4
+    for version in ("v1", "v2", "v3", "v4"):
+        assert_version_equals(source, folder, version)
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    messages = [commit.message for commit in repository.ancestry(branch="main")]
+    assert messages == [f"versioned-hdf5 v{i}" for i in (4, 3, 2, 1)] + ["Repository initialized"]
+    with h5py.File(folder) as f:  # the newest
+        assert f["raw"].shape == (12,)
+
+
+def test_a_second_run_writes_nothing(source, tmp_path):
+    folder = tmp_path / "m.icechunk"
+    report(source, folder)
+    before = {path: path.stat() for path in folder.rglob("*")}
+    again = report(source, folder)
+    assert (again["added"], again["objects_written"], again["bytes_written"]) == (0, 0, 0)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == {
+        path: stat.st_mtime_ns for path, stat in before.items()}
+
+
+def test_two_mirrors_of_one_file_are_equal_byte_for_byte(source, tmp_path):
+    report(source, tmp_path / "a")
+    report(source, tmp_path / "b")
+    assert objects(tmp_path / "a") == objects(tmp_path / "b")
+
+
+def test_a_new_version_writes_its_changed_chunks_and_nothing_twice(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1"), tmp_path / "m.icechunk"
+    first = report(source, folder)
+    before = objects(folder)
+    write(source, "change")
+    second = report(source, folder)
+    assert second["added"] == 1
+    assert (second["chunks_added"], second["chunk_bytes_added"]) == (1, 10 * 8)
+    # pack, manifest of "raw", snapshot, transaction log, tag, branch: whatever else there is, stays.
+    assert second["objects_written"] == 6
+    after = objects(folder)
+    changed = {key for key in before if after[key] != before[key]}
+    assert changed == {"refs/branch.main/ref.json"}
+    assert first["chunks_added"] > 60
+    assert_version_equals(source, folder, "change")
+
+
+def test_equal_chunks_are_stored_once_whatever_versions_and_datasets_have_them(tmp_path):
+    source = str(tmp_path / "s.h5")
+    code = """
+import sys, h5py, numpy as np
+from versioned_hdf5 import VersionedHDF5File
+with h5py.File(sys.argv[1], "w") as f:
+    v = VersionedHDF5File(f)
+    with v.stage_version("r0") as new:
+        for name in "ab":
+            new.create_dataset(name, data=np.repeat(np.arange(8), 100), chunks=(100,))
+    with v.stage_version("r1") as new:
+        new["a"][:] = 99
+    with v.stage_version("r2") as new:
+        new["a"][:] = np.repeat(np.arange(8), 100)
+"""
+    run_python(code, source, plugin=False, connector=None)
+    done = report(source, tmp_path / "m")
+    assert done["chunks_added"] == 9 - 1  # 0 to 7 and 99, but the chunk of zeros is a hole
+    for version in ("r0", "r1", "r2"):
+        assert_version_equals(source, tmp_path / "m", version)
+
+
+def test_a_branch_has_its_own_parent(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1", "x", "y<v1"), tmp_path / "m"
+    report(source, folder)
+    for version in ("v1", "x", "y"):
+        assert_version_equals(source, folder, version)
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    parents = {commit.message.split()[-1]: commit.parent_id for commit in repository.ancestry(tag="y")}
+    assert set(parents) == {"y", "v1", "initialized"}
+    assert repository.lookup_branch("main") == repository.lookup_tag("y")
+
+
+def test_the_transaction_log_says_what_changed(source, tmp_path):
+    folder = tmp_path / "m"
+    report(source, folder)
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    diff = repository.diff(from_tag="v2", to_tag="v3")
+    assert diff.deleted_arrays == {"/lzf"}
+    assert "/g/a" in diff.updated_arrays and not diff.new_arrays
+    assert set(diff.updated_chunks) == {"/g/a"}
+    diff = repository.diff(from_tag="v1", to_tag="v2")
+    assert set(diff.updated_chunks) == {"/g/a", "/raw", "/text"}
+    assert diff.updated_chunks["/g/a"] == [[0, 0]]
+
+
+def test_icechunk_commits_on_top_and_the_mirror_leaves_that_alone(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1"), tmp_path / "m"
+    report(source, folder)
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    session = repository.writable_session("main")
+    zarr.open_group(session.store)["raw"][0] = 4711
+    theirs = session.commit("by hand")
+    with h5py.File(folder) as f:
+        assert f["raw"][0] == 4711
+    write(source, "v2")
+    done = report(source, folder)
+    assert done["main_kept"] and done["added"] == 1
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    assert repository.lookup_branch("main") == theirs
+    assert_version_equals(source, folder, "v2")
+
+
+def test_an_uncommitted_version_is_left_out_and_told(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1", "v2"), tmp_path / "m"
+    run_python("""
+import h5py, sys
+with h5py.File(sys.argv[1], "r+") as f:
+    f["_version_data/versions/v2"].attrs["committed"] = False
+""", source, plugin=False, connector=None)
+    done = mirror(source, folder, expected=2)
+    assert "'v2' was never committed" in done.stderr
+    assert [path.name for path in (folder / "refs").iterdir()].count("tag.v2") == 0
+    assert_version_equals(source, folder, "v1")
+    with h5py.File(folder) as f:
+        assert f["raw"].shape == (95,)
+
+
+def test_deleted_versions_and_repacked_files_write_no_chunk_again(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1", "v2", "v3"), tmp_path / "m"
+    report(source, folder)
+    run_python("""
+import sys, h5py
+from versioned_hdf5 import delete_versions
+with h5py.File(sys.argv[1], "r+") as f:
+    delete_versions(f, ["v2"])
+""", source, plugin=False, connector=None)
+    write(source, "after")
+    done = report(source, folder)
+    assert done["gone"] == ["v2"] and done["added"] == 1
+    assert done["chunks_added"] == 1
+    for version in ("v1", "v3", "after"):
+        assert_version_equals(source, folder, version)
+
+
+def test_a_wrong_hash_table_changes_nothing(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1"), tmp_path / "m"
+    run_python("""
+import h5py, sys
+with h5py.File(sys.argv[1], "r+") as f:
+    table = f["_version_data/raw/hash_table"]
+    rows = table[:]
+    rows["shape"] = rows["shape"][::-1]
+    rows["hash"] = 7
+    table[:] = rows
+""", source, plugin=False, connector=None)
+    report(source, folder)
+    assert_version_equals(source, folder, "v1")
+
+
+def test_since_leaves_older_versions_out(source, tmp_path):
+    done = report(source, tmp_path / "m", "--since", "v2")
+    assert done["added"] == 2
+    for version in ("v3", "v4"):
+        assert_version_equals(source, tmp_path / "m", version)
+    assert not (tmp_path / "m/refs/tag.v1").exists()
+
+
+def test_names_that_no_tag_may_have_are_escaped(tmp_path):
+    source = write(tmp_path / "s.h5", "v1", "100%")
+    report(source, tmp_path / "m")
+    with h5py.File(f"{tmp_path}/m@100%25") as f:
+        assert f["raw"].shape == (95,)
+
+
+def test_a_version_that_was_made_again_is_refused(tmp_path):
+    source, folder = write(tmp_path / "s.h5", "v1"), tmp_path / "m"
+    report(source, folder)
+    before = objects(folder)
+    other = write(tmp_path / "other.h5", "v1")
+    done = mirror(other, folder, expected=4)
+    assert "tags never change" in done.stderr
+    assert objects(folder) == before
+
+
+@pytest.mark.parametrize("words, code", [
+    ([], 64), (["a"], 64), (["a", "b", "c"], 64), (["a", "b", "--what"], 64), (["a", "b", "--since"], 64),
+    (["a", "b", "--codec", "x"], 64), (["nothing.h5", "b"], 4), (["status", "nothing"], 4), (["--help"], 0)])
+def test_exit_codes_tell_wrong_words_from_failures(tmp_path, words, code):
+    done = subprocess.run([str(COMMAND), "mirror", *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == code
+    assert bool(done.stderr) == (code != 0)
+
+
+def test_a_file_without_versions_is_refused(tmp_path):
+    with h5py.File(tmp_path / "plain.h5", "w") as f:
+        f["a"] = 1
+    done = mirror(tmp_path / "plain.h5", tmp_path / "m", expected=4)
+    assert "no file of versioned-hdf5" in done.stderr
+
+
+def test_status_and_verify_say_what_is_there(source, tmp_path):
+    folder = tmp_path / "m"
+    report(source, folder)
+    status = json.loads(mirror("status", folder, "--json").stdout)
+    assert sorted(status["tags"]) == ["v1", "v2", "v3", "v4"]
+    assert status["main"] == status["tags"]["v4"]["snapshot"]
+    assert "4 snapshots" in mirror("verify", folder).stdout
+
+
+@pytest.mark.parametrize("kind", ["chunks", "manifests", "snapshots"])
+def test_verify_notices_every_damage(source, tmp_path, kind):
+    folder = tmp_path / "m"
+    report(source, folder)
+    rng = random.Random(5)
+    for path in sorted((folder / kind).iterdir()):
+        if path.name == "1CECHNKREP0F1RSTCMT0":
+            continue
+        good = path.read_bytes()
+        path.unlink()
+        mirror("verify", folder, expected=4)
+        path.write_bytes(good[:len(good) // 2])
+        mirror("verify", folder, expected=4)
+        if kind == "chunks":
+            at = rng.randrange(len(good) - 16)
+            path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
+            mirror("verify", folder, expected=4)
+        path.write_bytes(good)
+    mirror("verify", folder)
+
+
+def test_killed_at_any_time_what_is_visible_is_exact_and_a_run_converges(source, tmp_path):
+    report(source, tmp_path / "whole")
+    started = time.monotonic()
+    report(source, tmp_path / "timed")
+    length = time.monotonic() - started
+    folder, rng = tmp_path / "m", random.Random(1)
+    killed = 0
+    for attempt in range(16):
+        run = subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
+        time.sleep(rng.random() * length * 0.6)
+        run.send_signal(signal.SIGKILL)
+        killed += run.wait() != 0
+        if folder.is_dir() and (folder / "refs/branch.main/ref.json").exists():
+            mirror("verify", folder)
+        if attempt % 4 == 3:
+            for tag in (folder / "refs").glob("tag.*"):
+                if (tag / "ref.json").exists():
+                    assert_version_equals(source, folder, tag.name[4:])
+            shutil.rmtree(folder)
+    assert killed > 3
+    for _ in range(3):
+        run = subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
+        time.sleep(rng.random() * length * 0.6)
+        run.kill()
+        run.wait()
+    report(source, folder)
+    assert objects(folder) == objects(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
+def test_a_write_that_fails_is_told_and_a_run_converges(source, tmp_path, error):
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("strace is not installed")
+    report(source, tmp_path / "whole")
+    failed = 0
+    for when in (1, 2, 4, 7, 11, 20, 35):
+        folder = tmp_path / f"m{when}"
+        calls = "pwrite64,write,pwritev,writev,fsync,fdatasync,rename,renameat2"
+        done = subprocess.run([strace, "-f", "-qq", "-o", "/dev/null", "-e", f"inject={calls}:error={error}:when={when}",
+                               str(COMMAND), "mirror", source, str(folder), "--quiet"],
+                              capture_output=True, text=True, env=environment())
+        if "ptrace" in done.stderr.lower() and "not permitted" in done.stderr.lower():
+            pytest.skip("strace may not trace here")
+        assert done.returncode in (0, 4), done.stderr
+        failed += done.returncode == 4
+        if (folder / "refs/branch.main/ref.json").exists():
+            mirror("verify", folder)
+        report(source, folder)
+        assert objects(folder) == objects(tmp_path / "whole"), when
+    assert failed >= 4
+
+
+def test_runs_at_the_same_time_lose_nothing(source, tmp_path):
+    report(source, tmp_path / "whole")
+    folder = tmp_path / "m"
+    runs = [subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
+            for _ in range(4)]
+    assert [run.wait(60) for run in runs] == [0] * 4
+    assert objects(folder) == objects(tmp_path / "whole")
+
+
+def test_many_versions_take_few_objects(tmp_path):
+    source = str(tmp_path / "s.h5")
+    run_python("""
+import sys, h5py, numpy as np
+from versioned_hdf5 import VersionedHDF5File
+rng = np.random.default_rng(3)
+with h5py.File(sys.argv[1], "w") as f:
+    v = VersionedHDF5File(f)
+    data = rng.integers(0, 1000, (320, 3200)).astype("f8")
+    with v.stage_version("r0") as new:
+        new.create_dataset("g/v", data=data, chunks=(10, 100), compression="gzip", compression_opts=1, shuffle=True)
+        new.create_dataset("t", data=np.arange(95), chunks=(10,))
+    for r in range(1, 20):
+        with v.stage_version(f"r{r}") as new:
+            for k in rng.choice(1024, 51, replace=False):
+                new["g/v"][k // 32 * 10, k % 32 * 100] = r * 1000 + k
+""", source, plugin=False, connector=None)
+    done = report(source, tmp_path / "m")
+    assert done["chunks_added"] == 1024 + 10 + 19 * 51
+    stored = objects(tmp_path / "m")
+    assert len(stored) <= 150
+    assert sum(map(len, stored.values())) <= 0.7 * os.path.getsize(source)
+    for version in ("r0", "r11", "r19"):
+        assert_version_equals(source, tmp_path / "m", version)
+
+
+def test_xarray_opens_a_version(source, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    report(source, tmp_path / "m")
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(tmp_path / "m")))
+    with xarray.open_zarr(repository.readonly_session(tag="v2").store, consolidated=False) as found:
+        assert found["raw"].shape == (101,) and found["raw"].attrs["units"] == "m"

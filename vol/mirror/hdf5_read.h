@@ -1,0 +1,37 @@
+// Small reads of native HDF5 files, with HDF5's own words when they fail. Within mirror/ only.
+#ifndef H5ZARR_MIRROR_HDF5_READ_H_
+#define H5ZARR_MIRROR_HDF5_READ_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "host/handle.h"
+#include "zarr/json.h"
+
+namespace h5zarr::mirror {
+
+// kIo: HDF5 failed at `what`; the innermost message of its error stack, which is emptied.
+Status Hdf5Error(std::string_view what);
+
+// The names in a group, by name; of `object`, an open group.
+Result<std::vector<std::string>> MemberNames(hid_t group);
+Result<std::vector<std::string>> AttributeNames(hid_t object);
+
+// An attribute of one text. kNotFound when there is none.
+Result<std::string> TextAttribute(hid_t object, const std::string& name);
+// An attribute of integers, of any size.
+Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name);
+// An attribute of one boolean of h5py's; `absent` when there is none.
+Result<bool> FlagAttribute(hid_t object, const std::string& name, bool absent);
+
+// Puts every attribute of `object` but those named in `without` into the `attributes` of a Zarr document.
+Status AddAttributes(hid_t object, const std::vector<std::string>& without, zarr::Json* attributes);
+
+}  // namespace h5zarr::mirror
+
+#endif  // H5ZARR_MIRROR_HDF5_READ_H_

@@ -1,0 +1,155 @@
+#include "mirror/pack_writer.h"
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/checked.h"
+
+namespace h5zarr::mirror {
+namespace {
+
+using icechunk::ContentHash;
+using icechunk::ObjectId;
+
+constexpr std::string_view kChunksFolder = "chunks";
+
+// The trailer: an entry a chunk (hash, offset, length), their number, the magic. Little endian.
+constexpr std::string_view kMagic = "h5zpack1";
+constexpr std::size_t kHashBytes = sizeof(ContentHash);
+constexpr std::size_t kEntryBytes = kHashBytes + 16;
+constexpr std::size_t kEndBytes = 16;
+
+void AppendNumber(uint64_t value, std::vector<std::byte>* bytes) {
+  for (int i = 0; i < 8; ++i) bytes->push_back(static_cast<std::byte>(value >> 8 * i));
+}
+
+uint64_t NumberAt(const std::byte* bytes) {
+  uint64_t value = 0;
+  for (int i = 7; i >= 0; --i) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
+  return value;
+}
+
+// The last `bytes` of an object; nothing when it is shorter, or gone.
+Result<std::optional<Buffer>> ReadEnd(Store& store, const std::string& key, uint64_t bytes) {
+  ReadOp op;
+  op.key = key;
+  op.range = ByteRange::Suffix(bytes);
+  std::optional<Buffer> end;
+  Executor here(1);
+  H5ZARR_RETURN_IF_ERROR(store.ReadBatch(
+      {&op, 1},
+      [&](std::size_t, const ReadResult& result) -> Status {
+        if (!result.bytes) return OkStatus();
+        H5ZARR_ASSIGN_OR_RETURN(end, Buffer::CopyOf(*result.bytes));
+        return OkStatus();
+      },
+      here));
+  return end;
+}
+
+}  // namespace
+
+bool IsPack(ByteSpan object) {
+  return object.size() >= kEndBytes && AsText(object.last(kMagic.size())) == kMagic;
+}
+
+std::size_t PackWriter::HashHasher::operator()(const ContentHash& hash) const {
+  std::size_t bits;
+  std::memcpy(&bits, hash.data(), sizeof bits);
+  return bits;
+}
+
+uint32_t PackWriter::NumberOf(const ObjectId& id) {
+  const auto [it, is_new] = number_of_.emplace(id, static_cast<uint32_t>(packs_.size()));
+  if (is_new) packs_.push_back(id);
+  return it->second;
+}
+
+Place PackWriter::PlaceIn(const ObjectId& id, uint64_t offset, uint64_t length) {
+  return Place{NumberOf(id), offset, length};
+}
+
+Status PackWriter::LoadTrailers() {
+  std::vector<std::pair<ObjectId, uint64_t>> objects;
+  H5ZARR_RETURN_IF_ERROR(
+      store_->Walk(kChunksFolder, [&](std::string_view key, uint64_t bytes) -> Status {
+        const auto id = icechunk::ParseObjectId(key.substr(key.rfind('/') + 1));
+        if (id.ok()) objects.emplace_back(*id, bytes);
+        return OkStatus();
+      }));
+  for (const auto& [id, bytes] : objects) H5ZARR_RETURN_IF_ERROR(LoadTrailer(id, bytes));
+  return OkStatus();
+}
+
+Status PackWriter::LoadTrailer(const ObjectId& id, uint64_t object_bytes) {
+  if (object_bytes < kEndBytes) return OkStatus();
+  const std::string key = icechunk::ChunkKey(id);
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> end, ReadEnd(*store_, key, kEndBytes));
+  if (!end || AsText(end->span().subspan(8)) != kMagic) return OkStatus();
+  const uint64_t chunks = NumberAt(end->data());
+  if (chunks > (object_bytes - kEndBytes) / kEntryBytes) return OkStatus();
+  const uint64_t trailer_bytes = chunks * kEntryBytes + kEndBytes;
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> trailer,
+                          ReadEnd(*store_, key, trailer_bytes));
+  if (!trailer) return OkStatus();
+  const uint32_t number = NumberOf(id);
+  for (uint64_t i = 0; i < chunks; ++i) {
+    const std::byte* entry = trailer->data() + i * kEntryBytes;
+    ContentHash hash;
+    std::memcpy(hash.data(), entry, kHashBytes);
+    const Place place{number, NumberAt(entry + kHashBytes), NumberAt(entry + kHashBytes + 8)};
+    const auto last = CheckedAdd(place.offset, place.length);
+    if (last && *last <= object_bytes - trailer_bytes) known_.emplace(hash, place);
+  }
+  return OkStatus();
+}
+
+uint32_t PackWriter::CurrentNumber() {
+  if (!current_number_) {
+    current_number_ = static_cast<uint32_t>(packs_.size());
+    packs_.emplace_back();
+  }
+  return *current_number_;
+}
+
+Result<Place> PackWriter::Add(ByteSpan chunk) {
+  H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(chunk));
+  const auto found = known_.find(hash);
+  if (found != known_.end()) return found->second;
+  if (!current_.empty() && current_.size() + chunk.size() > kPackBytes) {
+    H5ZARR_RETURN_IF_ERROR(Flush());
+  }
+  const Place place{CurrentNumber(), current_.size(), chunk.size()};
+  current_.insert(current_.end(), chunk.begin(), chunk.end());
+  const auto* hash_bytes = reinterpret_cast<const std::byte*>(hash.data());
+  trailer_.insert(trailer_.end(), hash_bytes, hash_bytes + kHashBytes);
+  AppendNumber(place.offset, &trailer_);
+  AppendNumber(place.length, &trailer_);
+  known_.emplace(hash, place);
+  ++chunks_added_;
+  chunk_bytes_added_ += chunk.size();
+  return place;
+}
+
+Status PackWriter::Flush() {
+  if (!current_number_) return OkStatus();
+  const uint64_t chunks = trailer_.size() / kEntryBytes;
+  current_.insert(current_.end(), trailer_.begin(), trailer_.end());
+  AppendNumber(chunks, &current_);
+  const ByteSpan magic = AsBytes(kMagic);
+  current_.insert(current_.end(), magic.begin(), magic.end());
+  H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(current_));
+  const ObjectId id = icechunk::IdOf(hash);
+  H5ZARR_RETURN_IF_ERROR(store_->Write(icechunk::ChunkKey(id), current_));
+  ++written_->objects;
+  written_->bytes += current_.size();
+  packs_[*current_number_] = id;
+  number_of_.emplace(id, *current_number_);
+  current_number_.reset();
+  current_.clear();
+  trailer_.clear();
+  return OkStatus();
+}
+
+}  // namespace h5zarr::mirror

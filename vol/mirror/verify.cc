@@ -1,0 +1,98 @@
+#include "mirror/verify.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "icechunk/content_hash.h"
+#include "icechunk/repository.h"
+#include "mirror/pack_writer.h"
+
+namespace h5zarr::mirror {
+namespace {
+
+using icechunk::ObjectId;
+
+class Verifier {
+ public:
+  explicit Verifier(icechunk::Repository repository) : repository_(std::move(repository)) {}
+
+  Result<VerifyReport> Do() {
+    H5ZARR_ASSIGN_OR_RETURN(const auto tags, repository_.Tags());
+    H5ZARR_ASSIGN_OR_RETURN(const auto branches, repository_.Branches());
+    std::set<ObjectId> ids;
+    for (const auto& [name, id] : tags) ids.insert(id);
+    for (const auto& [name, id] : branches) ids.insert(id);
+    for (const ObjectId& id : ids) H5ZARR_RETURN_IF_ERROR(CheckSnapshot(id));
+    for (const auto& [id, bytes] : needed_bytes_) H5ZARR_RETURN_IF_ERROR(CheckObject(id, bytes));
+    return report_;
+  }
+
+ private:
+  Status CheckSnapshot(const ObjectId& id) {
+    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Snapshot snapshot, repository_.ReadSnapshot(id));
+    ++report_.snapshots;
+    for (const icechunk::Node& node : snapshot.nodes) {
+      for (const icechunk::ManifestRef& ref : node.manifests) {
+        H5ZARR_RETURN_IF_ERROR(CheckManifest(node, ref.id));
+      }
+    }
+    return OkStatus();
+  }
+
+  Status CheckManifest(const icechunk::Node& node, const ObjectId& id) {
+    // Versions share manifests: each is read once, its chunks are counted for every version.
+    const auto known = chunks_of_.find({id, node.id});
+    if (known != chunks_of_.end()) {
+      report_.chunks += known->second;
+      return OkStatus();
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Manifest manifest, repository_.ReadManifest(id));
+    uint64_t chunks = 0;
+    H5ZARR_RETURN_IF_ERROR(manifest.ForEach(
+        node.id, [&](std::span<const uint32_t>, const icechunk::ChunkPlace& place) {
+          ++chunks;
+          if (place.kind == icechunk::ChunkPlace::Kind::kObject) {
+            uint64_t& needed = needed_bytes_[place.object];
+            needed = std::max(needed, place.offset + place.length);
+          }
+          return OkStatus();
+        }));
+    chunks_of_[{id, node.id}] = chunks;
+    report_.chunks += chunks;
+    return OkStatus();
+  }
+
+  Status CheckObject(const ObjectId& id, uint64_t needed_bytes) {
+    const std::string key = icechunk::ChunkKey(id);
+    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> object, repository_.store().Read(key));
+    if (!object) return CorruptError("'" + key + "' is not there, but chunks are in it");
+    if (object->size_bytes() < needed_bytes) {
+      return CorruptError("'" + key + "' has " + std::to_string(object->size_bytes()) +
+                          " bytes, but chunks end at " + std::to_string(needed_bytes));
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const icechunk::ContentHash hash, icechunk::HashOf(*object));
+    if (IsPack(*object) && icechunk::IdOf(hash) != id) {
+      return CorruptError("'" + key + "': its content is not what it is named by");
+    }
+    ++report_.objects;
+    report_.object_bytes += object->size_bytes();
+    return OkStatus();
+  }
+
+  const icechunk::Repository repository_;
+  VerifyReport report_;
+  std::map<std::pair<ObjectId, icechunk::NodeId>, uint64_t> chunks_of_;
+  std::map<ObjectId, uint64_t> needed_bytes_;
+};
+
+}  // namespace
+
+Result<VerifyReport> VerifyRepository(Store* store) {
+  H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository, icechunk::Repository::Open(store));
+  Verifier verifier(std::move(repository));
+  return verifier.Do();
+}
+
+}  // namespace h5zarr::mirror

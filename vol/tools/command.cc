@@ -1,0 +1,75 @@
+#include "tools/command.h"
+
+#include <dlfcn.h>
+#include <hdf5.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "host/host_api.h"
+
+namespace h5zarr::tools {
+
+std::string Words::value(const std::string& name, const std::string& otherwise) const {
+  const auto found = values.find(name);
+  return found == values.end() ? otherwise : found->second;
+}
+
+Result<Words> ParseWords(const std::vector<std::string>& arguments,
+                         const std::set<std::string>& with_value,
+                         const std::set<std::string>& flags) {
+  Words words;
+  bool options = true;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (!options || !word.starts_with("--")) {
+      words.operands.push_back(word);
+      continue;
+    }
+    if (word == "--") {
+      options = false;
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+    if (with_value.contains(name)) {
+      if (equals == std::string::npos && ++i == arguments.size()) {
+        return InvalidArgumentError("--" + name + " needs a value");
+      }
+      words.values[name] = equals == std::string::npos ? arguments[i] : word.substr(equals + 1);
+    } else if (flags.contains(name) && equals == std::string::npos) {
+      words.flags.insert(name);
+    } else {
+      return InvalidArgumentError("there is no option " + word);
+    }
+  }
+  return words;
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "h5zarr: %s\n", status.message().c_str());
+  return kFailed;
+}
+
+int Misused(const std::string& what, const char* usage) {
+  std::fprintf(stderr, "h5zarr: %s\n%s", what.c_str(), usage);
+  return kWrongUsage;
+}
+
+Status BindHdf5() {
+  // A connector that is set for others would make HDF5 load the plugin, which is not needed here.
+  unsetenv("HDF5_VOL_CONNECTOR");
+  // The forwarders are hidden: this finds the library's.
+  void* const open = dlsym(RTLD_DEFAULT, "H5open");
+  static const int own_class = 0;
+  if (open == nullptr || host::BindOrFindImage(open, &own_class, nullptr) == nullptr) {
+    return UnsupportedError("the HDF5 library of this program cannot be used");
+  }
+  if (reinterpret_cast<herr_t (*)()>(open)() < 0) return InternalError("HDF5 cannot be initialised");
+  host::LoadVariables();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  if (!RegisterLzf()) return InternalError("HDF5 does not take a filter");
+  return OkStatus();
+}
+
+}  // namespace h5zarr::tools

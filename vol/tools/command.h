@@ -1,0 +1,57 @@
+// What the subcommands of `h5zarr` share: words, exit codes, output.
+#ifndef H5ZARR_TOOLS_COMMAND_H_
+#define H5ZARR_TOOLS_COMMAND_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace h5zarr::tools {
+
+// Documented in the manual page: scripts go by them.
+enum ExitCode {
+  kDone = 0,
+  kUncommitted = 2,  // done, but the source has a version whose writer did not come to its end
+  kFailed = 4,
+  kWrongUsage = 64,
+};
+
+// The words behind a subcommand, taken apart.
+struct Words {
+  std::vector<std::string> operands;
+  std::map<std::string, std::string> values;  // of "--name value" and "--name=value"
+  std::set<std::string> flags;                // "--name" alone
+
+  bool has(const std::string& flag) const { return flags.contains(flag); }
+  // The value of an option, or `otherwise`.
+  std::string value(const std::string& name, const std::string& otherwise = "") const;
+};
+
+// kInvalidArgument for an option that is neither among `with_value` nor `flags`, and for a missing
+// value. What follows "--" is operands.
+Result<Words> ParseWords(const std::vector<std::string>& arguments,
+                         const std::set<std::string>& with_value,
+                         const std::set<std::string>& flags);
+
+// Says on stderr what went wrong, and returns kFailed.
+int Fail(const Status& status);
+// Says what is wrong with the words, and how they should be; returns kWrongUsage.
+int Misused(const std::string& what, const char* usage);
+
+// Points HDF5's functions at the libhdf5 that this program is linked with (the objects it shares with the
+// plugin know only forwarders), native files only. Once, before any other call.
+Status BindHdf5();
+
+// Gives HDF5 the filter LZF, for reading. Part of BindHdf5. False when HDF5 does not take it.
+bool RegisterLzf();
+
+// `h5zarr mirror …`. `arguments`: what follows the subcommand.
+int RunMirror(const std::vector<std::string>& arguments);
+extern const char kMirrorHelp[];
+
+}  // namespace h5zarr::tools
+
+#endif  // H5ZARR_TOOLS_COMMAND_H_

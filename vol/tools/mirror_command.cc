@@ -1,0 +1,188 @@
+// `h5zarr mirror`: versions of a versioned-hdf5 file into an Icechunk repository.
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "host/handle.h"
+#include "icechunk/repository.h"
+#include "mirror/hdf5_read.h"
+#include "mirror/mirror.h"
+#include "mirror/verify.h"
+#include "store/local_store.h"
+#include "tools/command.h"
+#include "zarr/json.h"
+
+namespace h5zarr::tools {
+namespace {
+
+using zarr::Json;
+
+Result<std::string> AbsolutePath(const std::string& path) {
+  if (path.find("://") != std::string::npos) {
+    return UnsupportedError("'" + path + "': only folders can hold a mirror");
+  }
+  if (path.starts_with('/')) return path;
+  char folder[PATH_MAX];
+  if (getcwd(folder, sizeof folder) == nullptr) return ErrnoError(errno, "the working folder");
+  return std::string(folder) + "/" + path;
+}
+
+// A killed run, or a crash of the system, must leave what is visible whole: everything is synchronised.
+Result<std::unique_ptr<Store>> OpenFolder(const std::string& path, bool read_only) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::string absolute, AbsolutePath(path));
+  LocalStoreOptions options;
+  options.read_only = read_only;
+  options.durable = true;
+  return MakeLocalStore(absolute, options);
+}
+
+Json ReportJson(const mirror::MirrorReport& report) {
+  Json json;
+  json["versions"] = report.versions;
+  json["added"] = report.added;
+  json["uncommitted"] = report.uncommitted;
+  json["gone"] = report.gone;
+  json["main_kept"] = report.main_kept;
+  json["chunks_added"] = report.chunks_added;
+  json["chunk_bytes_added"] = report.chunk_bytes_added;
+  json["objects_written"] = report.written.objects + report.refs_written;
+  json["bytes_written"] = report.written.bytes;
+  return json;
+}
+
+void PrintReport(const mirror::MirrorReport& report) {
+  std::printf("%zu of %zu versions added: %llu new chunks, %llu bytes; %llu objects written\n",
+              report.added, report.versions, static_cast<unsigned long long>(report.chunks_added),
+              static_cast<unsigned long long>(report.chunk_bytes_added),
+              static_cast<unsigned long long>(report.written.objects + report.refs_written));
+  for (const std::string& name : report.gone) {
+    std::printf("kept: '%s' is no longer in the file\n", name.c_str());
+  }
+  if (report.main_kept) {
+    std::printf("branch \"main\" has commits of others and stays where it is\n");
+  }
+}
+
+int Mirror(const Words& words) {
+  mirror::MirrorOptions options;
+  const std::string codec = words.value("codec", "passthrough");
+  if (codec == "portable") {
+    options.encoding = mirror::Encoding::kPortable;
+  } else if (codec != "passthrough") {
+    return Misused("--codec is passthrough or portable, not '" + codec + "'", kMirrorHelp);
+  }
+  options.since = words.value("since");
+  const bool quiet = words.has("quiet") || words.has("json");
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (!quiet) {
+    options.progress = [terminal](const mirror::Version& version, std::size_t done, std::size_t all) {
+      std::fprintf(stderr, "%s[%zu/%zu] %s%s", terminal ? "\r\033[K" : "", done, all,
+                   version.name.c_str(), terminal && done < all ? "" : "\n");
+    };
+  }
+  const Status bound = BindHdf5();
+  if (!bound.ok()) return Fail(bound);
+  const Handle file(H5Fopen(words.operands[0].c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+  if (!file.valid()) return Fail(mirror::Hdf5Error("'" + words.operands[0] + "'"));
+  const auto store = OpenFolder(words.operands[1], false);
+  if (!store.ok()) return Fail(store.status());
+  const auto report = mirror::Mirror(file.get(), store->get(), options);
+  if (!report.ok()) return Fail(report.status().WithContext("'" + words.operands[0] + "'"));
+  if (words.has("verify")) {
+    const auto verified = mirror::VerifyRepository(store->get());
+    if (!verified.ok()) return Fail(verified.status());
+  }
+  if (words.has("json")) {
+    std::printf("%s\n", zarr::DumpJson(ReportJson(*report), -1).c_str());
+  } else if (!quiet) {
+    PrintReport(*report);
+  }
+  for (const std::string& name : report->uncommitted) {
+    std::fprintf(stderr, "h5zarr: version '%s' was never committed: left out\n", name.c_str());
+  }
+  return report->uncommitted.empty() ? kDone : kUncommitted;
+}
+
+Status PrintStatus(Store* store, bool as_json) {
+  H5ZARR_ASSIGN_OR_RETURN(const icechunk::Repository repository, icechunk::Repository::Open(store));
+  H5ZARR_ASSIGN_OR_RETURN(const auto tags, repository.Tags());
+  H5ZARR_ASSIGN_OR_RETURN(const auto main, repository.FindBranch(icechunk::kMainBranch));
+  Json json;
+  json["main"] = main ? Json(icechunk::ToText(*main)) : Json();
+  json["tags"] = Json::object();
+  for (const auto& [name, id] : tags) {
+    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Snapshot snapshot, repository.ReadSnapshot(id));
+    json["tags"][name] = {{"snapshot", icechunk::ToText(id)},
+                          {"nodes", snapshot.nodes.size()},
+                          {"message", snapshot.message}};
+    if (as_json) continue;
+    std::printf("%s %s  %zu nodes  %s\n", main == id ? "*" : " ", icechunk::ToText(id).c_str(),
+                snapshot.nodes.size(), name.c_str());
+  }
+  if (as_json) std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
+  return OkStatus();
+}
+
+int Inspect(const std::string& verb, const std::string& path, const Words& words) {
+  const auto store = OpenFolder(path, true);
+  if (!store.ok()) return Fail(store.status());
+  if (verb == "status") {
+    const Status status = PrintStatus(store->get(), words.has("json"));
+    return status.ok() ? kDone : Fail(status);
+  }
+  const auto verified = mirror::VerifyRepository(store->get());
+  if (!verified.ok()) return Fail(verified.status());
+  if (!words.has("quiet")) {
+    std::printf("%llu snapshots, %llu chunks in %llu objects, %llu bytes: all as they should be\n",
+                static_cast<unsigned long long>(verified->snapshots),
+                static_cast<unsigned long long>(verified->chunks),
+                static_cast<unsigned long long>(verified->objects),
+                static_cast<unsigned long long>(verified->object_bytes));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+const char kMirrorHelp[] =
+    "usage: h5zarr mirror FILE.h5 FOLDER [--since VERSION] [--codec passthrough|portable]\n"
+    "                     [--verify] [--quiet] [--json]\n"
+    "       h5zarr mirror status FOLDER [--json]\n"
+    "       h5zarr mirror verify FOLDER [--quiet]\n"
+    "\n"
+    "Brings every committed version of a versioned-hdf5 file into an Icechunk repository: a snapshot\n"
+    "and a tag a version, chunks once whatever versions share them. Run again, it adds what is new;\n"
+    "killed, it goes on where it was. Icechunk, zarr-python and xarray open the repository, and\n"
+    "HDF5 programs under h5zarr: h5py.File(\"FOLDER@VERSION\").\n"
+    "\n"
+    "  --since VERSION    leave out that version and older ones (default: all are mirrored)\n"
+    "  --all              mirror all versions (the default)\n"
+    "  --codec            passthrough: chunks as the file has them, where Zarr has codecs for that\n"
+    "                     (default); portable: encoded anew, by codecs that every reader has\n"
+    "  --verify           afterwards, read everything and compare it with its checksums\n"
+    "  --quiet, --json    say nothing; say it in JSON\n"
+    "\n"
+    "exit codes: 0 done; 2 done, but a version was never committed; 4 failed; 64 wrong usage\n";
+
+int RunMirror(const std::vector<std::string>& arguments) {
+  const auto words = ParseWords(arguments, {"since", "codec"},
+                                {"all", "verify", "quiet", "json", "help"});
+  if (!words.ok()) return Misused(words.status().message(), kMirrorHelp);
+  if (words->has("help")) {
+    std::fputs(kMirrorHelp, stdout);
+    return kDone;
+  }
+  if (words->operands.size() != 2) return Misused("two names are needed", kMirrorHelp);
+  if (words->has("all") && !words->value("since").empty()) {
+    return Misused("--all and --since exclude each other", kMirrorHelp);
+  }
+  const std::string& verb = words->operands[0];
+  if (verb == "status" || verb == "verify") return Inspect(verb, words->operands[1], *words);
+  return Mirror(*words);
+}
+
+}  // namespace h5zarr::tools

@@ -40,6 +40,8 @@ def first(new):
     new.create_dataset("fixed", data=np.array([b"x", b"yy", b"zzz"] * 4), chunks=(5,))
     new.create_dataset("complex", data=np.arange(12) * (1 + 2j), chunks=(5,))
     new.create_dataset("big", data=np.arange(40, dtype=">i4"), chunks=(16,))
+    new.create_dataset("point", data=np.array([(i, i / 3) for i in range(20)], dtype=[("n", "i4"), ("x", "f8")]),
+                       chunks=(6,), compression="gzip")
     new.create_dataset("sum", data=np.arange(60, dtype="u4"), chunks=(16,), fletcher32=True)
     new["raw"].attrs["units"] = "m"
     new["g"].attrs["level"] = 3
@@ -327,6 +329,13 @@ def test_a_file_without_versions_is_refused(tmp_path):
         f["a"] = 1
     done = mirror(tmp_path / "plain.h5", tmp_path / "m", expected=4)
     assert "no file of versioned-hdf5" in done.stderr
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(source, tmp_path):
+    zarr.open_group(tmp_path / "x.zarr", mode="w")
+    before = objects(tmp_path)
+    assert "no Icechunk repository" in mirror(source, tmp_path / "x.zarr", expected=4).stderr
+    assert objects(tmp_path) == before
 
 
 def test_status_and_verify_say_what_is_there(source, tmp_path):

@@ -50,6 +50,21 @@ bool SameEncoding(const std::string& document, const std::string& other) {
   return true;
 }
 
+// Something else in the folder is not ours to build upon. What a run that was killed at once leaves
+// behind is.
+Status CheckFolder(Store& store) {
+  const std::set<std::string> ours = {"chunks", "manifests", "refs", "snapshots", "transactions"};
+  H5ZARR_ASSIGN_OR_RETURN(const bool found, icechunk::IsRepository(store));
+  if (found) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const auto entries, store.List(""));
+  for (const ListEntry& entry : entries) {
+    if (ours.contains(entry.name)) continue;
+    return AlreadyExistsError(store.Describe() + " has '" + entry.name +
+                              "' in it, and is no Icechunk repository");
+  }
+  return OkStatus();
+}
+
 class Run {
  public:
   Run(hid_t file, icechunk::Repository repository, const MirrorOptions& options)
@@ -362,6 +377,7 @@ std::string TagOf(const std::string& version) {
 }
 
 Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& options) {
+  H5ZARR_RETURN_IF_ERROR(CheckFolder(*store));
   H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository,
                           icechunk::Repository::OpenOrCreate(store));
   // Held by one run at a time. This object never changes, so the lock is always the same.

@@ -43,7 +43,8 @@ struct MirrorReport {
 
 // `file`: an open HDF5 file. `store`: a folder that holds the repository, or nothing yet; it should write
 // durably. Two runs at once take turns. kUnsupported for what cannot be mirrored, kAlreadyExists when a
-// version in the repository is another one of the same name; nothing that was there changes then.
+// version in the repository is another one of the same name, or the folder holds something else; nothing
+// that was there changes then.
 Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& options);
 
 // The tag of a version: its name, but for what no tag may have ("%2F" for '/').

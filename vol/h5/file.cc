@@ -365,7 +365,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const auto& question = args->args.is_accessible;
   const FileName name = ParseFileName(question.filename);
   const bool probe = IsProbe(question.fapl_id);
-  if (HasRootDocument(name.path) || FindIcechunk(name.path) ||
+  if (HasRootDocument(name.path) || FindIcechunk(name.path) || FindStoreFile(name.path) == StoreFileKind::kReferences ||
       (IsHttpUrl(name.path) && IsStore(name.path))) {
     *question.accessible = true;
     // HDF5 2.x is about to open the store under the wrong connector: see RefuseMisregistration.

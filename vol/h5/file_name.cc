@@ -101,7 +101,9 @@ bool HasRootDocument(const std::string& path) {
 bool IsStore(const std::string& path) {
   if (HasRootDocument(path)) return true;
   if (FindIcechunk(path)) return true;
-  if (!IsFolder(path) && !IsHttpUrl(path)) return false;
+  const StoreFileKind kind = FindStoreFile(path);
+  if (kind == StoreFileKind::kReferences) return true;
+  if (kind == StoreFileKind::kNone && !IsFolder(path) && !IsHttpUrl(path)) return false;
   const auto store = OpenLocation(path, false, Config());
   if (!store.ok()) return false;
   zarr::Hierarchy hierarchy(store->get());

@@ -2,7 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -11,12 +14,20 @@
 #include "icechunk/repository.h"
 #include "store/http_store.h"
 #include "store/local_store.h"
+#include "store/reference_index.h"
+#include "store/reference_store.h"
+#include "store/tar_index.h"
 #include "store/traced_store.h"
 #include "store/url.h"
+#include "store/zip_store.h"
 #include "zarr/consolidated_store.h"
 
 namespace h5zarr {
 namespace {
+
+// How much of a file of JSON is read to see of which kind it is.
+constexpr std::size_t kJsonLookBytes = 64 << 10;
+constexpr std::string_view kLindiFolder = ".lindi.d";
 
 // For stores that do the input and output themselves: what others ask of them is seen.
 std::unique_ptr<Store> Traced(std::unique_ptr<Store> store) {
@@ -32,18 +43,25 @@ std::unique_ptr<Store> OpenFolder(const std::string& path, bool writable, const 
   return Traced(MakeLocalStore(path, options));
 }
 
-Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
-                                        const Config& config) {
+HttpOptions HttpOptionsOf(const Config& config) {
   HttpOptions options;
   options.concurrency = config.concurrency;
   options.retries = config.retries;
   options.timeout_s = config.timeout_s;
   options.missing_is_403 = config.missing_is_403;
   options.headers_file = config.headers_file;
-  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeHttpStore(url, options));
+  return options;
+}
+
+Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
+                                        const Config& config) {
   if (writable) {
-    return PermissionDeniedError("'" + store->Describe() + "': over HTTP stores can only be read");
+    return PermissionDeniedError("'" + ShownName(url) + "': over HTTP stores can only be read");
   }
+  const HttpOptions options = HttpOptionsOf(config);
+  const bool is_references = std::string_view(url).substr(0, url.find('?')).ends_with(".json");
+  if (is_references) return OpenRemoteReferences(url, options);
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeHttpStore(url, options));
   return zarr::ListByConsolidated(Traced(std::move(store)));
 }
 
@@ -76,10 +94,47 @@ std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
   return parts;
 }
 
+StoreFileKind FindStoreFile(const std::string& location) {
+  struct stat info;
+  if (stat(location.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return StoreFileKind::kNone;
+  std::ifstream file(location, std::ios::binary);
+  const auto read = [&file](std::size_t bytes) {
+    std::string beginning(bytes, '\0');
+    file.clear();
+    file.seekg(0);
+    file.read(beginning.data(), static_cast<std::streamsize>(bytes));
+    beginning.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    return beginning;
+  };
+  const std::string block = read(kTarBlockBytes);
+  if (block.starts_with("PK\3\4") || block.starts_with("PK\5\6")) return StoreFileKind::kZip;
+  if (LooksLikeTar(block)) return StoreFileKind::kTar;
+  const std::size_t first = block.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || block[first] != '{') return StoreFileKind::kNone;
+  return LooksLikeReferences(read(kJsonLookBytes)) ? StoreFileKind::kReferences
+                                                   : StoreFileKind::kNone;
+}
+
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config) {
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   if (IsHttpUrl(location)) return OpenHttp(location, writable, config);
+  const StoreFileKind kind = FindStoreFile(location);
+  if (kind != StoreFileKind::kNone) {
+    if (writable) {
+      return PermissionDeniedError("'" + location + "': " + (kind == StoreFileKind::kZip ? "a ZIP archive" : "references") +
+                                   " can only be read");
+    }
+    if (kind == StoreFileKind::kZip) return OpenZipStore(location);
+    if (kind == StoreFileKind::kTar) return OpenTarReferences(location, HttpOptionsOf(config));
+    return OpenReferences(location, HttpOptionsOf(config));
+  }
+  if (location.ends_with(kLindiFolder)) {
+    const std::string document = location + "/lindi.json";
+    if (FindStoreFile(document) == StoreFileKind::kReferences) {
+      return OpenLocation(document, writable, config);
+    }
+  }
   if (const auto version = FindIcechunk(location)) {
     if (writable) {
       return PermissionDeniedError("'" + location +

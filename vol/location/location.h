@@ -8,8 +8,12 @@
 //                         of branch "main"
 //   /a/x.icechunk@v1      …at tag "v1", or else at branch "v1"; also @tag:v1, @branch:v1, @snapshot:ID
 //   /a/x.icechunk@v1/g    …group "g" of it
-// A name is taken literally first: "@v1" is a version only where nothing is called so.
+//   /a/x.json             a reference file of kerchunk or LINDI (known by its content); also LINDI's x.lindi.tar
+//                         and x.lindi.d
+//   /a/x.zarr.zip         a ZIP archive of a store (known by its content)
 //   https://host/x.zarr   objects behind a web server
+//   https://host/x.json   a reference file there (by its name)
+// A name is taken literally first: "@v1" is a version only where nothing is called so.
 #ifndef H5ZARR_LOCATION_LOCATION_H_
 #define H5ZARR_LOCATION_LOCATION_H_
 
@@ -33,6 +37,16 @@ struct IcechunkLocation {
 // What `location` says when it leads into an Icechunk repository; nothing when it does not. Whether
 // there is such a version is not asked. Costs one `stat` where the location exists as it is.
 std::optional<IcechunkLocation> FindIcechunk(const std::string& location);
+
+// What the file at `location` may be as a store: by its beginning, of which a block is read, and more only where
+// it is that of a JSON object.
+enum class StoreFileKind {
+  kNone,
+  kReferences,  // kerchunk's or LINDI's JSON
+  kTar,         // LINDI's archive of such a file and its chunks
+  kZip,         // which may hold anything
+};
+StoreFileKind FindStoreFile(const std::string& location);
 
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
 // folder need not exist), except of versions: kNotFound. Of a place that cannot be listed consolidated

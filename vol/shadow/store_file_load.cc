@@ -8,6 +8,7 @@
 #include "shadow/json_text.h"
 #include "shadow/store_file.h"
 #include "shadow/user_links.h"
+#include "store/url.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -151,6 +152,10 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       link.value = stored.value;
       H5ZARR_RETURN_IF_ERROR(CreateUserLink(native.object(), name, stored.link_class,
                                             stored.value));
+    } else if (stored.source != "." && IsHttpUrl(path_) && !IsHttpUrl(stored.source)) {
+      return LoadBroken(group, name,
+                        PermissionDeniedError("a link from a remote store to a file of this machine, '" +
+                                              stored.source + "'"));
     } else if (stored.source != ".") {
       link.kind = LinkState::Kind::kOther;
       H5ZARR_RETURN_IF_ERROR(
@@ -182,7 +187,8 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
   const std::optional<ExternalArray> array =
       node.is_array() ? ExternalArrayLink(attributes) : std::nullopt;
   if (!soft && !array) return false;
-  if (array && !array->file) {
+  // (What comes from elsewhere names no files of this machine.)
+  if (array && (!array->file || IsHttpUrl(path_))) {
     H5ZARR_RETURN_IF_ERROR(LoadBroken(
         group, name,
         UnsupportedError("its chunks are in another file, dataset '" + array->name + "' of '" +

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/list_keys.h"
 #include "zarr/json.h"
 #include "zarr/node_path.h"
 
@@ -46,22 +47,7 @@ class ConsolidatedStore : public Store {
 
   Result<std::vector<ListEntry>> List(std::string_view prefix) override {
     H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
-    const std::string start = prefix.empty() ? std::string() : std::string(prefix) + "/";
-    std::vector<ListEntry> entries;
-    for (auto it = documents_.lower_bound(start); it != documents_.end();) {
-      if (!it->first.starts_with(start)) break;
-      const std::string_view rest = std::string_view(it->first).substr(start.size());
-      const std::size_t slash = rest.find('/');
-      const std::string name(rest.substr(0, slash));
-      if (slash == std::string_view::npos) {
-        entries.push_back({name, false});
-        ++it;
-      } else {
-        entries.push_back({name, true});
-        it = documents_.lower_bound(start + name + static_cast<char>('/' + 1));
-      }
-    }
-    return entries;
+    return ListKeys(documents_, prefix);
   }
 
   Status Walk(std::string_view prefix,

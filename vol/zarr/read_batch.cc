@@ -1,6 +1,7 @@
 #include "zarr/read_batch.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "base/nd_copy.h"
@@ -254,7 +255,26 @@ Status ReadBatch::OnData(const ReadOp& op, const DataOp& ref, const ReadResult& 
   return status.WithContext(job.array->Describe(job.task.id));
 }
 
+bool ReadBatch::IsCutOffEdge(const ReadJob& job, uint64_t bytes) {
+  const ChunkGrid& grid = job.array->grid;
+  if (job.array->sharding() || bytes >= job.array->leaf().decoded_bytes()) return false;
+  Coords extent;
+  if (grid.InnerExtent(job.task.id, extent.data()) == 0) return false;
+  uint64_t last_elem = 0;
+  for (std::size_t dim = 0; dim < grid.rank(); ++dim) {
+    last_elem = last_elem * grid.inner_shape()[dim] + extent[dim] - 1;
+  }
+  return bytes >= (last_elem + 1) * job.array->elem_bytes();
+}
+
 Status ReadBatch::OnWholeIdentity(ReadJob& job, ByteSpan bytes) {
+  Buffer completed;
+  if (IsCutOffEdge(job, bytes.size())) {
+    H5ZARR_ASSIGN_OR_RETURN(completed, Buffer::Allocate(job.array->leaf().decoded_bytes()));
+    std::memcpy(completed.data(), bytes.data(), bytes.size());
+    std::memset(completed.data() + bytes.size(), 0, completed.size_bytes() - bytes.size());
+    bytes = completed.span();
+  }
   if (bytes.size() != job.array->leaf().decoded_bytes()) {
     return CorruptError(std::to_string(bytes.size()) + " bytes stored, expected " +
                         std::to_string(job.array->leaf().decoded_bytes()));

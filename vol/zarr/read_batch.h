@@ -92,6 +92,9 @@ class ReadBatch {
   void FillJob(ReadJob& job) const;
   Status OnData(const ReadOp& op, const DataOp& ref, const ReadResult& result);
   Status OnWindow(ReadJob& job, const ReadOp& op, const Window& window, const ReadResult& result);
+  // Whether a chunk without codecs may have so few bytes: all of its elements that lie within the array are
+  // among them. (Who makes references into other files cuts chunks off at the end of the data.)
+  static bool IsCutOffEdge(const ReadJob& job, uint64_t bytes);
   Status OnWholeIdentity(ReadJob& job, ByteSpan bytes);
   Status OnEncoded(ReadJob& job, ByteSpan bytes);
   static uint64_t WantedPrefix(const ReadJob& job);

@@ -1,0 +1,125 @@
+"""Stores in one file: ZIP archives as zarr-python writes them, and LINDI's archives."""
+import io
+import json
+import tarfile
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+
+from support import assert_equal, run_python
+
+DATA = np.arange(60 * 70, dtype="i4").reshape(60, 70)
+
+
+def make(path, zarr_format=3, compression=zipfile.ZIP_STORED):
+    store = zarr.storage.ZipStore(path, mode="w", compression=compression)
+    group = zarr.create_group(store, zarr_format=zarr_format)
+    group.attrs["title"] = "packed"
+    group.create_array("deep/a", shape=DATA.shape, chunks=(20, 30), dtype="i4", fill_value=-1)[...] = DATA
+    group.create_array("raw", shape=DATA.shape, chunks=(60, 70), dtype="i4", compressors=None)[...] = DATA
+    if zarr_format == 3:
+        group.create_array("s", shape=DATA.shape, shards=(60, 70), chunks=(20, 10), dtype="i4")[...] = DATA
+    hole = group.create_array("hole", shape=DATA.shape, chunks=(30, 70), dtype="i4", fill_value=-1)
+    hole[:30] = DATA[:30]
+    store.close()
+    return str(path)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_zip_of_zarr_python_is_read(tmp_path, zarr_format, compression):
+    with h5py.File(make(tmp_path / "x.zarr.zip", zarr_format, compression), "r") as f:
+        assert f.attrs["title"] == "packed"
+        assert set(f) == {"deep", "raw", "hole"} | ({"s"} if zarr_format == 3 else set())
+        for name in set(f) - {"deep", "hole"}:
+            assert_equal(f[name][()], DATA)
+            assert_equal(f[name][5:50:7, 3:60], DATA[5:50:7, 3:60])
+        assert_equal(f["deep/a"][()], DATA)
+        assert_equal(f["hole"][()], np.where(np.arange(60)[:, None] < 30, DATA, -1))
+
+
+def test_the_later_of_two_members_counts(tmp_path):
+    path = make(tmp_path / "x.zarr.zip")
+    with pytest.warns(UserWarning), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("raw/c/0/0", (DATA + 1).tobytes())
+    with h5py.File(path, "r") as f:
+        assert_equal(f["raw"][()], DATA + 1)
+
+
+@pytest.mark.parametrize("mode", ["r+", "a"])
+def test_archives_are_read_only(tmp_path, mode):
+    path = make(tmp_path / "x.zarr.zip")
+    with pytest.raises(OSError, match="can only be read"):
+        h5py.File(path, mode)
+
+
+def test_a_damaged_member_is_an_error(tmp_path):
+    path = make(tmp_path / "x.zarr.zip")
+    content = bytearray(open(path, "rb").read())
+    at = content.find(DATA.tobytes()[400:500])
+    content[at] ^= 1
+    open(path, "wb").write(content)
+    with h5py.File(path, "r") as f, pytest.raises(OSError, match="raw/c/0/0"):
+        f["raw"][()]
+
+
+def test_a_zip_that_is_no_store_is_refused_as_hdf5_does(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("../evil/zarr.json", "{}")
+        archive.writestr("a/b", "text")
+    with pytest.raises(OSError, match="signature"):
+        h5py.File(tmp_path / "x.zip", "r")
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "x.zip").read_bytes()[:40])
+    with pytest.raises(OSError):
+        h5py.File(tmp_path / "cut.zip", "r")
+
+
+def test_many_threads_read_one_archive(tmp_path):
+    code = """if True:
+        import h5py, sys
+        with h5py.File(sys.argv[1], "r") as f:
+            print(int(f["deep/a"][()].sum()))
+        """
+    path = make(tmp_path / "x.zarr.zip", compression=zipfile.ZIP_DEFLATED)
+    assert int(run_python(code, path, connector="zarr threads=8")) == DATA.sum()
+
+
+LINDI = {"generationMetadata": {"generatedBy": "test"}, "version": 1, "refs": {
+    ".zgroup": {"zarr_format": 2},
+    "a/.zarray": {"zarr_format": 2, "shape": [60, 70], "chunks": [30, 70], "dtype": "<i4", "fill_value": 0,
+                  "compressor": None, "filters": None, "order": "C"},
+    "a/0.0": ["./blobs/a/0.0", 0, 8400], "a/1.0": ["./blobs/a/1.0"]}}
+
+
+def test_lindi_archives_are_read(tmp_path):
+    document = json.dumps(LINDI)
+    blobs = {"blobs/a/0.0": DATA[:30].tobytes(), "blobs/a/1.0": DATA[30:].tobytes()}
+    with tarfile.open(tmp_path / "x.lindi.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+        entry = json.dumps({"index": {}}).ljust(1024)
+        for name, content in [(".tar_entry.json", entry.encode()), *blobs.items(),
+                              ("lindi.json", document.ljust(5000).encode())]:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    folder = tmp_path / "x.lindi.d"
+    (folder / "blobs/a").mkdir(parents=True)
+    (folder / "lindi.json").write_text(document)
+    for name, content in blobs.items():
+        (folder / name).write_bytes(content)
+    for path in (tmp_path / "x.lindi.tar", folder):
+        with h5py.File(path, "r") as f:
+            assert_equal(f["a"][()], DATA)
+            assert_equal(f["a"][29:31, 5], DATA[29:31, 5])
+    (folder / "blobs/a/1.0").unlink()
+    with h5py.File(folder, "r") as f, pytest.raises(OSError, match="is not there"):
+        f["a"][()]
+
+
+def test_a_tar_without_references_is_refused_as_hdf5_does(tmp_path):
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("empty"))
+    with pytest.raises(OSError, match="signature"):
+        h5py.File(tmp_path / "x.tar", "r")

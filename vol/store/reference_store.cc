@@ -1,0 +1,370 @@
+#include "store/reference_store.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "store/http_engine.h"
+#include "store/http_read.h"
+#include "store/http_session.h"
+#include "store/list_keys.h"
+#include "store/local_store.h"
+#include "store/posix_file.h"
+#include "store/read_plan.h"
+#include "store/reference_index.h"
+#include "store/tar_index.h"
+#include "store/url.h"
+
+namespace h5zarr {
+namespace {
+
+// Estimates: of a text's bytes decoded.
+constexpr double kDecodeNsPerByte = 2;
+
+// Where the bytes of a reference lie: a URL, or a file of this machine.
+struct Target {
+  std::optional<Url> url;
+  std::string path;  // absolute, without the leading '/': a key of the store that is all files
+  std::optional<TarMember> within;  // the part of the file that is meant
+};
+
+// Where relative targets lie.
+struct Place {
+  std::optional<Url> url;  // of a remote reference file…
+  std::string folder;      // …or the folder of a local one…
+  std::string archive;     // …or the archive that it is a member of,
+  TarMembers members;      // with what else is in that
+};
+
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::sscanf(std::string(text.substr(i + 1, 2)).c_str(), "%2x", &value) == 1) {
+      decoded += static_cast<char>(value);
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
+// The key of the file at `path`, which is absolute: without empty segments and dots.
+std::string KeyOfFile(std::string_view path) {
+  std::vector<std::string_view> kept;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view segment = path.substr(0, slash);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    if (segment == ".." && !kept.empty()) kept.pop_back();
+    if (!segment.empty() && segment != "." && segment != "..") kept.push_back(segment);
+  }
+  std::string key;
+  for (const std::string_view segment : kept) key.append(key.empty() ? "" : "/").append(segment);
+  return key;
+}
+
+class ReferenceStore : public Store {
+ public:
+  ReferenceStore(std::unique_ptr<ReferenceIndex> index, std::string name, Place place,
+                 std::shared_ptr<HttpSession> session)
+      : index_(std::move(index)), name_(std::move(name)), place_(std::move(place)),
+        session_(std::move(session)),
+        files_(MakeLocalStore("/", {.read_only = true})) {}
+
+  std::string Describe() const override { return name_; }
+  bool read_only() const override { return true; }
+
+  Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
+  Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override;
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
+    return ListKeys(index_->documents(), prefix);
+  }
+  Status Walk(std::string_view,
+              const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
+    return UnsupportedError("'" + name_ + "': the sizes of all references are not known");
+  }
+  Status Write(std::string_view, ByteSpan) override { return ReadOnly(); }
+  Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view) override { return ReadOnly(); }
+  Result<bool> Delete(std::string_view) override { return ReadOnly(); }
+  Status DeletePrefix(std::string_view) override { return ReadOnly(); }
+  Status RenamePrefix(std::string_view, std::string_view) override { return ReadOnly(); }
+  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return ReadOnly(); }
+
+ private:
+  // Ops of a batch that one kind of target answers.
+  struct Part {
+    std::vector<ReadOp> ops;
+    std::vector<std::size_t> indexes;  // of the batch's ops
+    std::vector<Reference> references;
+    std::vector<Url> urls;             // http: an op's key is its number here
+    std::unordered_map<std::string, std::size_t> url_numbers;
+  };
+
+  Status ReadOnly() const {
+    return PermissionDeniedError("'" + name_ + "': references can only be read");
+  }
+  Result<Target> Locate(std::string_view key, const Reference& reference) const;
+  Status Sort(std::span<ReadOp> ops, Part* texts, Part* files, Part* remote) const;
+  Status DeliverText(const ReadOp& op, std::size_t index, const Reference& reference,
+                     const ReadSink& sink) const;
+  ReadSink Translated(const Part& part, std::span<ReadOp> ops, const ReadSink& sink) const;
+
+  const std::unique_ptr<ReferenceIndex> index_;
+  const std::string name_;
+  const Place place_;
+  const std::shared_ptr<HttpSession> session_;
+  const std::unique_ptr<Store> files_;
+};
+
+Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& reference) const {
+  const std::string what = "'" + name_ + "', reference '" + std::string(key) + "'";
+  Result<std::string> resolved = index_->Resolve(reference.url);
+  if (!resolved.ok()) return resolved.status().WithContext(what);
+  const std::string& text = *resolved;
+  Target target;
+  const std::size_t colon = text.find("://");
+  const bool has_scheme = colon != std::string::npos && text.find('/') > colon;
+  if (IsHttpUrl(text) || (place_.url && !has_scheme)) {
+    Result<Url> url = place_.url ? ResolveUrl(*place_.url, text) : ParseUrl(text);
+    if (!url.ok()) return url.status().WithContext(what);
+    target.url = std::move(*url);
+    return target;
+  }
+  const bool is_file = text.starts_with("file://");
+  if (has_scheme && !is_file) {
+    return UnsupportedError(what + " leads to " + text.substr(0, colon) + "://, which is not supported");
+  }
+  if (place_.url) {
+    return PermissionDeniedError(what + " leads to a file of this machine, which no remote file may name");
+  }
+  std::string path = is_file ? PercentDecoded(text.substr(7)) : text;
+  if (is_file && path.starts_with("localhost/")) path.erase(0, 9);
+  if (!place_.archive.empty() && !path.starts_with('/')) {
+    const auto member = place_.members.find(KeyOfFile(path));
+    if (member == place_.members.end()) {
+      return Status(StatusCode::kIo, what + " leads to '" + path + "', which is not in the archive", ENOENT);
+    }
+    target.path = KeyOfFile(place_.archive);
+    target.within = member->second;
+    return target;
+  }
+  target.path = KeyOfFile(path.starts_with('/') ? path : place_.folder + "/" + path);
+  if (target.path.empty()) return CorruptError(what + " leads nowhere");
+  return target;
+}
+
+// What the op's range of the reference's bytes means in `target`. A reference to a whole member of an archive
+// becomes one of that part of it.
+Result<ByteRange> RangeInTarget(const ReadOp& op, const Target& target, const std::string& name,
+                                Reference* reference) {
+  if (target.within && reference->kind == Reference::Kind::kWhole) {
+    reference->kind = Reference::Kind::kSpan;
+    reference->length = target.within->size_bytes;
+  }
+  if (reference->kind == Reference::Kind::kWhole) return op.range;
+  H5ZARR_ASSIGN_OR_RETURN(const ByteRange range, LocateRange(op, reference->length, name));
+  const uint64_t offset = reference->offset + range.offset;
+  if (!target.within) return ByteRange::Span(offset, range.length);
+  if (offset + range.length > target.within->size_bytes) {
+    return CorruptError(name + ": its target has only " +
+                        std::to_string(target.within->size_bytes) + " bytes");
+  }
+  return ByteRange::Span(target.within->offset + offset, range.length);
+}
+
+Status ReferenceStore::Sort(std::span<ReadOp> ops, Part* texts, Part* files, Part* remote) const {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const ReadOp& op = ops[i];
+    H5ZARR_RETURN_IF_ERROR(CheckKey(op.key));
+    Reference memory;
+    const bool found = index_->Find(op.key, &memory) != nullptr;
+    Part* part = texts;
+    ReadOp moved;
+    if (found && memory.kind >= Reference::Kind::kWhole) {
+      H5ZARR_ASSIGN_OR_RETURN(Target target, Locate(op.key, memory));
+      H5ZARR_ASSIGN_OR_RETURN(
+          moved.range,
+          RangeInTarget(op, target, "'" + name_ + "', reference '" + op.key + "'", &memory));
+      moved.target = op.target;
+      moved.expected = op.expected;
+      moved.sink_cost_ns = op.sink_cost_ns;
+      part = target.url ? remote : files;
+      moved.key = target.path;
+      if (target.url) {
+        // One key for each object, so that its ranges are joined.
+        const auto [number, is_new] =
+            remote->url_numbers.emplace(target.url->Text(), remote->urls.size());
+        if (is_new) remote->urls.push_back(std::move(*target.url));
+        moved.key = std::to_string(number->second);
+      }
+    }
+    part->ops.push_back(std::move(moved));
+    part->indexes.push_back(i);
+    if (!found) memory.kind = Reference::Kind::kWhole;  // among texts: absent
+    part->references.push_back(memory);
+  }
+  return OkStatus();
+}
+
+Status ReferenceStore::DeliverText(const ReadOp& op, std::size_t index, const Reference& reference,
+                                   const ReadSink& sink) const {
+  if (reference.kind == Reference::Kind::kWhole) return sink(index, ReadResult{});
+  const std::string name = "'" + name_ + "', reference '" + op.key + "'";
+  Result<Buffer> decoded = ReferenceIndex::Decode(reference);
+  if (!decoded.ok()) return decoded.status().WithContext(name);
+  H5ZARR_ASSIGN_OR_RETURN(const ByteRange range, LocateRange(op, decoded->size_bytes(), name));
+  ByteSpan bytes = std::as_const(*decoded).span().subspan(range.offset, range.length);
+  if (!op.target.empty()) {
+    std::memcpy(op.target.data(), bytes.data(), bytes.size());
+    bytes = op.target;
+  }
+  ReadResult result;
+  result.bytes = bytes;
+  result.object_bytes = decoded->size_bytes();
+  return sink(index, result);
+}
+
+// The sink of a part's own ops: answers are those of the references.
+ReadSink ReferenceStore::Translated(const Part& part, std::span<ReadOp> ops,
+                                    const ReadSink& sink) const {
+  return [this, &part, ops, &sink](std::size_t number, const ReadResult& found) -> Status {
+    const std::size_t index = part.indexes[number];
+    const Reference& reference = part.references[number];
+    if (!found.bytes) {
+      return Status(StatusCode::kIo,
+                    "'" + name_ + "', reference '" + ops[index].key + "': its target '" +
+                        ShownName(reference.url) + "' is not there",
+                    ENOENT);
+    }
+    ReadResult result = found;
+    if (reference.kind == Reference::Kind::kSpan) result.object_bytes = reference.length;
+    return sink(index, result);
+  };
+}
+
+Status ReferenceStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
+  Part texts, files, remote;
+  H5ZARR_RETURN_IF_ERROR(Sort(ops, &texts, &files, &remote));
+  double cost_ns = 0;
+  for (std::size_t i = 0; i < texts.indexes.size(); ++i) {
+    cost_ns += ops[texts.indexes[i]].sink_cost_ns +
+               kDecodeNsPerByte * static_cast<double>(texts.references[i].text.size());
+  }
+  H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(texts.indexes.size(), cost_ns, [&](std::size_t i) {
+    return DeliverText(ops[texts.indexes[i]], texts.indexes[i], texts.references[i], sink);
+  }));
+  if (!files.ops.empty()) {
+    H5ZARR_RETURN_IF_ERROR(files_->ReadBatch(files.ops, Translated(files, ops, sink), executor));
+  }
+  if (remote.ops.empty()) return OkStatus();
+  const auto url_of = [&remote](std::string_view key) {
+    return remote.urls[std::stoul(std::string(key))];
+  };
+  return ReadHttpBatch(url_of, session_, remote.ops, Translated(remote, ops, sink), executor);
+}
+
+Result<std::optional<Buffer>> ReferenceStore::Read(std::string_view key, Generation* generation) {
+  if (generation != nullptr) *generation = Generation();
+  std::optional<Buffer> read;
+  ReadOp op;
+  op.key = key;
+  const auto sink = [&](std::size_t, const ReadResult& result) -> Status {
+    if (!result.bytes) return OkStatus();
+    if (generation != nullptr) *generation = result.generation;
+    H5ZARR_ASSIGN_OR_RETURN(read, Buffer::CopyOf(*result.bytes));
+    return OkStatus();
+  };
+  Executor executor(1);
+  H5ZARR_RETURN_IF_ERROR(ReadBatch({&op, 1}, sink, executor));
+  return read;
+}
+
+Result<std::optional<uint64_t>> ReferenceStore::ObjectBytes(std::string_view key) {
+  H5ZARR_RETURN_IF_ERROR(CheckKey(key));
+  Reference memory;
+  const Reference* const reference = index_->Find(key, &memory);
+  if (reference == nullptr) return std::optional<uint64_t>();
+  if (reference->kind == Reference::Kind::kSpan) return std::optional<uint64_t>(reference->length);
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, Read(key, nullptr));
+  if (!bytes) return std::optional<uint64_t>();
+  return std::optional<uint64_t>(bytes->size_bytes());
+}
+
+Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_bytes,
+                                                  std::string name, Place place,
+                                                  std::shared_ptr<HttpSession> session) {
+  Result<std::unique_ptr<ReferenceIndex>> index =
+      ReferenceIndex::Parse(std::move(text), text_bytes);
+  if (!index.ok()) return index.status().WithContext("'" + name + "'");
+  return std::unique_ptr<Store>(std::make_unique<ReferenceStore>(
+      std::move(*index), std::move(name), std::move(place), std::move(session)));
+}
+
+// The store of the reference file that is `where` of the file at `path`.
+Result<std::unique_ptr<Store>> OpenLocal(const std::string& path, std::optional<TarMember> where,
+                                         Place place, const HttpOptions& options) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file,
+                          OpenForReading(path, WhenBlocked::kError));
+  if (!file) return NotFoundError("'" + path + "' is not there");
+  if (!where) where = TarMember{0, file->object_bytes};
+  H5ZARR_ASSIGN_OR_RETURN(Buffer text,
+                          Buffer::Allocate(where->size_bytes + ReferenceIndex::kPaddingBytes));
+  H5ZARR_RETURN_IF_ERROR(ReadExactly(file->file.fd(), where->offset,
+                                     text.span().first(where->size_bytes), path));
+  std::memset(text.data() + where->size_bytes, 0, ReferenceIndex::kPaddingBytes);
+  // (No server is this store's own: extra headers go to none.)
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(Url(), options));
+  return MakeReferenceStore(std::move(text), where->size_bytes, path, std::move(place),
+                            std::move(session));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const HttpOptions& options) {
+  Place place;
+  place.folder = ParentPath(path);
+  return OpenLocal(path, std::nullopt, std::move(place), options);
+}
+
+Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path,
+                                                 const HttpOptions& options) {
+  Place place;
+  place.archive = path;
+  H5ZARR_ASSIGN_OR_RETURN(place.members, ReadTarIndex(path));
+  const auto found = place.members.find("lindi.json");
+  if (found == place.members.end()) {
+    return NotFoundError("'" + path + "': the archive has no member lindi.json");
+  }
+  return OpenLocal(path, found->second, std::move(place), options);
+}
+
+Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& text_url,
+                                                    const HttpOptions& options) {
+  H5ZARR_ASSIGN_OR_RETURN(Url url, ParseUrl(text_url));
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(url, options));
+  std::shared_ptr<HttpFetch> owner;
+  H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
+                          FetchNow({url, ByteRange::Whole(), {}, {}}, session, &owner));
+  if (outcome.absent) return NotFoundError("'" + url.Shown() + "' is not there");
+  const std::size_t bytes = outcome.bytes.size();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer text, Buffer::Allocate(bytes + ReferenceIndex::kPaddingBytes));
+  if (bytes > 0) std::memcpy(text.data(), outcome.bytes.data(), bytes);
+  std::memset(text.data() + bytes, 0, ReferenceIndex::kPaddingBytes);
+  std::string name = url.Shown();
+  Place place;
+  place.url = std::move(url);
+  return MakeReferenceStore(std::move(text), bytes, std::move(name), std::move(place),
+                            std::move(session));
+}
+
+}  // namespace h5zarr

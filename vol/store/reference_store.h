@@ -1,0 +1,33 @@
+// A Store of references: its objects are texts in a reference file (kerchunk's or LINDI's JSON), or parts of
+// other files, which lie where it says. Read-only.
+#ifndef H5ZARR_STORE_REFERENCE_STORE_H_
+#define H5ZARR_STORE_REFERENCE_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "store/http_store.h"
+#include "store/store.h"
+
+namespace h5zarr {
+
+// The store that the reference file at `path` describes. Relative targets lie beside it. kNotFound, kCorrupt
+// (no reference file), kUnsupported (a form that is not known).
+//
+// A key that has no reference is absent; a reference whose target is not there is an error, never fill.
+Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const HttpOptions& options);
+
+// The same for LINDI's archive at `path` (`x.lindi.tar`): the reference file is its member lindi.json, and
+// relative targets are other members.
+Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path,
+                                                 const HttpOptions& options);
+
+// The same for a reference file behind a web server. Its targets are relative or http(s) URLs: files of this
+// machine are refused (kPermissionDenied, when they are read).
+Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& url,
+                                                    const HttpOptions& options);
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_STORE_REFERENCE_STORE_H_

@@ -1,0 +1,34 @@
+// Where the members of a tar archive lie in it.
+//
+// Within store/ only.
+#ifndef H5ZARR_STORE_TAR_INDEX_H_
+#define H5ZARR_STORE_TAR_INDEX_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+namespace h5zarr {
+
+struct TarMember {
+  uint64_t offset = 0;
+  uint64_t size_bytes = 0;
+};
+using TarMembers = std::map<std::string, TarMember, std::less<>>;
+
+inline constexpr std::size_t kTarBlockBytes = 512;
+
+// Whether a file that begins so is a tar archive (POSIX ustar).
+bool LooksLikeTar(std::string_view beginning);
+
+// The regular files in the archive at `path`, read from header to header. kNotFound; kCorrupt for a damaged
+// header, or a member that reaches beyond the file.
+Result<TarMembers> ReadTarIndex(const std::string& path);
+
+}  // namespace h5zarr
+
+#endif  // H5ZARR_STORE_TAR_INDEX_H_

@@ -1,0 +1,211 @@
+#include "store/zip_store.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/checked.h"
+#include "store/list_keys.h"
+#include "store/read_plan.h"
+#include "store/zip_library.h"
+
+namespace h5zarr {
+namespace {
+
+// Deflate makes no more of a byte: a member that says it is longer is damaged, or a trap.
+constexpr uint64_t kMaxRatio = 1100;
+// Estimates of what a member costs to find, and each of its bytes.
+constexpr double kMemberCostNs = 10'000;
+constexpr double kByteCostNs = 1;
+
+struct Member {
+  uint64_t number = 0;
+  uint64_t size_bytes = 0;
+  bool is_stored = false;
+};
+using Members = std::map<std::string, Member, std::less<>>;
+
+class ZipStore : public Store {
+ public:
+  ZipStore(const ZipLibrary* zip, zip_t* archive, std::string path, Members members)
+      : zip_(*zip), archive_(archive), path_(std::move(path)), members_(std::move(members)) {}
+  ~ZipStore() override { zip_.discard(archive_); }
+
+  std::string Describe() const override { return path_; }
+  bool read_only() const override { return true; }
+
+  Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
+    double cost_ns = 0;
+    for (const ReadOp& op : ops) {
+      H5ZARR_RETURN_IF_ERROR(CheckKey(op.key));
+      cost_ns += op.sink_cost_ns + kMemberCostNs + kByteCostNs * static_cast<double>(op.range.length);
+    }
+    return executor.ParallelFor(ops.size(), cost_ns,
+                                [&](std::size_t i) { return ReadOne(ops[i], i, sink); });
+  }
+
+  Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(key));
+    if (generation != nullptr) *generation = Generation();
+    const auto found = members_.find(key);
+    if (found == members_.end()) return std::optional<Buffer>();
+    H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(found->second.size_bytes));
+    H5ZARR_RETURN_IF_ERROR(ReadBytes(key, found->second, 0, bytes.span()));
+    return std::optional<Buffer>(std::move(bytes));
+  }
+
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(key));
+    const auto found = members_.find(key);
+    if (found == members_.end()) return std::optional<uint64_t>();
+    return std::optional<uint64_t>(found->second.size_bytes);
+  }
+
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
+    return ListKeys(members_, prefix);
+  }
+
+  Status Walk(std::string_view prefix,
+              const std::function<Status(std::string_view key, uint64_t bytes)>& visit) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
+    const std::string start = prefix.empty() ? std::string() : std::string(prefix) + "/";
+    for (auto it = members_.lower_bound(start); it != members_.end() && it->first.starts_with(start);
+         ++it) {
+      H5ZARR_RETURN_IF_ERROR(visit(it->first, it->second.size_bytes));
+    }
+    return OkStatus();
+  }
+
+  Status Write(std::string_view, ByteSpan) override { return ReadOnly(); }
+  Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view) override { return ReadOnly(); }
+  Result<bool> Delete(std::string_view) override { return ReadOnly(); }
+  Status DeletePrefix(std::string_view) override { return ReadOnly(); }
+  Status RenamePrefix(std::string_view, std::string_view) override { return ReadOnly(); }
+  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return ReadOnly(); }
+
+ private:
+  Status ReadOnly() const {
+    return PermissionDeniedError("'" + path_ + "': a ZIP archive can only be read");
+  }
+  std::string NameOf(std::string_view key) const { return "'" + path_ + "', member '" + std::string(key) + "'"; }
+
+  Status ReadOne(const ReadOp& op, std::size_t index, const ReadSink& sink) {
+    const auto found = members_.find(op.key);
+    if (found == members_.end()) return sink(index, ReadResult{});
+    const Member& member = found->second;
+    H5ZARR_ASSIGN_OR_RETURN(const ByteRange range, LocateRange(op, member.size_bytes, NameOf(op.key)));
+    Buffer memory;
+    MutableByteSpan bytes = op.target;
+    if (bytes.empty()) {
+      H5ZARR_ASSIGN_OR_RETURN(memory, Buffer::Allocate(range.length));
+      bytes = memory.span();
+    }
+    H5ZARR_RETURN_IF_ERROR(ReadBytes(op.key, member, range.offset, bytes));
+    ReadResult result;
+    result.bytes = bytes;
+    result.object_bytes = member.size_bytes;
+    return sink(index, result);
+  }
+
+  // libzip checks the checksum of what is read from the first byte to the last.
+  Status ReadBytes(std::string_view key, const Member& member, uint64_t offset,
+                   MutableByteSpan target) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    zip_file_t* const file = zip_.fopen_index(archive_, member.number, 0);
+    if (file == nullptr) return CorruptError(NameOf(key) + ": " + zip_.strerror(archive_));
+    Status status = Skip(file, member, offset);
+    if (status.ok()) status = Fill(file, target);
+    // At the end libzip has compared the checksum.
+    std::byte none{};
+    if (status.ok() && offset + target.size() == member.size_bytes && zip_.fread(file, &none, 1) != 0) {
+      status = CorruptError(zip_.file_strerror(file));
+    }
+    zip_.fclose(file);
+    return status.ok() ? status : status.WithContext(NameOf(key));
+  }
+
+  Status Skip(zip_file_t* file, const Member& member, uint64_t offset) {
+    if (offset == 0) return OkStatus();
+    if (member.is_stored && zip_.fseek(file, static_cast<zip_int64_t>(offset), SEEK_SET) == 0) {
+      return OkStatus();
+    }
+    H5ZARR_ASSIGN_OR_RETURN(Buffer skipped, Buffer::Allocate(std::min<uint64_t>(offset, 1 << 16)));
+    for (uint64_t left = offset; left > 0;) {
+      const uint64_t step = std::min<uint64_t>(left, skipped.size_bytes());
+      H5ZARR_RETURN_IF_ERROR(Fill(file, skipped.span().first(step)));
+      left -= step;
+    }
+    return OkStatus();
+  }
+
+  Status Fill(zip_file_t* file, MutableByteSpan target) {
+    while (!target.empty()) {
+      const zip_int64_t count = zip_.fread(file, target.data(), target.size());
+      if (count < 0) return CorruptError(zip_.file_strerror(file));
+      if (count == 0) return CorruptError("it ends before its length");
+      target = target.subspan(static_cast<std::size_t>(count));
+    }
+    return OkStatus();
+  }
+
+  const ZipLibrary& zip_;
+  std::mutex mutex_;
+  zip_t* const archive_;  // used under mutex_
+  const std::string path_;
+  const Members members_;
+};
+
+Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t file_bytes,
+                              const std::string& path) {
+  Members members;
+  const zip_int64_t count = zip.get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < count; ++i) {
+    zip_stat_t info;
+    if (zip.stat_index(archive, static_cast<zip_uint64_t>(i), 0, &info) != 0) {
+      return CorruptError("'" + path + "', member " + std::to_string(i) + ": " + zip.strerror(archive));
+    }
+    constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    // Folders are members, too, and so may be anything.
+    if ((info.valid & kNeeded) != kNeeded || !CheckKey(info.name).ok()) continue;
+    const std::optional<uint64_t> most = CheckedMul(info.comp_size, kMaxRatio);
+    if (info.comp_size > file_bytes || (most && info.size > *most + kMaxRatio)) {
+      return CorruptError("'" + path + "', member '" + info.name + "': its size, " +
+                          std::to_string(info.size) + " bytes, cannot be");
+    }
+    members[info.name] = {static_cast<uint64_t>(i), info.size, info.comp_method == ZIP_CM_STORE};
+  }
+  return members;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenZipStore(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return ErrnoError(errno, "cannot open '" + path + "'");
+  H5ZARR_ASSIGN_OR_RETURN(const ZipLibrary* const zip, LoadZipLibrary());
+  int code = 0;
+  zip_t* const archive = zip->open(path.c_str(), ZIP_RDONLY, &code);
+  if (archive == nullptr) {
+    zip_error_t error;
+    zip->error_init_with_code(&error, code);
+    const std::string why = zip->error_strerror(&error);
+    zip->error_fini(&error);
+    return CorruptError("'" + path + "': " + why);
+  }
+  Result<Members> members =
+      ReadDirectory(*zip, archive, static_cast<uint64_t>(info.st_size), path);
+  if (!members.ok()) {
+    zip->discard(archive);
+    return members.status();
+  }
+  return std::unique_ptr<Store>(
+      std::make_unique<ZipStore>(zip, archive, path, std::move(*members)));
+}
+
+}  // namespace h5zarr

@@ -15,8 +15,8 @@ PASSING = """
 dtype-bool-complex-half fault-fork-threads fault-kill-and-full fill-missing-chunk fill-v2-forms
 http-flaky http-range-habits
 meta-consolidated-stale meta-key-encoding names-odd-and-hostile native-damaged-chunk native-filter-mask
-native-selection-zoo order-f-v2 perf-parallel-native
-plugin-present-bad-files resize-shrink-grow ro-no-trace-and-locks shape-many-chunks shape-zero-length
+native-selection-zoo order-f-v2 perf-parallel-native plugin-present-bad-files ref-kerchunk-forms
+resize-shrink-grow ro-no-trace-and-locks shape-many-chunks shape-zero-length
 shard-index-no-crc shard-inner-walk shard-rmw-lost-update shard-truncated-killed shard-whole-write
 str-fill-and-null ver-grow-past-chunk ver-rename-strings-mask
 """.split()

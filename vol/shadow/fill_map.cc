@@ -17,6 +17,8 @@ using Form = ElementMap::Form;
 
 // Fill values in `_hdf5` are written as v3 does, in stores of both formats.
 constexpr int kKeptFillFormat = 3;
+// What HDF5 puts into the header of a dataset, of a fill value.
+constexpr uint64_t kMaxHeaderFillBytes = 60 << 10;
 
 // One value in memory form, with its variable-length parts.
 class MemoryValue {
@@ -149,6 +151,10 @@ Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dc
       size_bytes % fill.bytes.size() != 0) {
     return InternalError("a fill value of another size than the elements");
   }
+  // HDF5's headers hold no larger ones; and zero, its default, need not be said.
+  const bool is_zero = std::all_of(fill.bytes.begin(), fill.bytes.end(),
+                                   [](std::byte byte) { return byte == std::byte{0}; });
+  if (is_zero && size_bytes > kMaxHeaderFillBytes) return OkStatus();
   std::vector<std::byte> bytes(size_bytes);
   FillContiguous(bytes, fill.bytes);
   if (map.form == Form::kUtf32) {

@@ -183,8 +183,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not name.startswith(self.server.root) or not os.path.isfile(name):
             self.reply(self.habit("missing", 404), b"nothing here")
             return
-        with open(name, "rb") as file:
-            whole = file.read()
+        total = os.path.getsize(name)
+
+        def read(begin=0, end=total):
+            with open(name, "rb") as file:
+                file.seek(begin)
+                return file.read(end - begin)
+
         tags = self.habit("tags", "strong")
         tag = '"%x"' % os.stat(name).st_mtime_ns
         if tags == "weak":
@@ -197,15 +202,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(412)
             return
         if self.habit("encoding"):
-            self.reply(200, gzip.compress(whole), headers + [("Content-Encoding", "gzip")])
+            self.reply(200, gzip.compress(read()), headers + [("Content-Encoding", "gzip")])
             return
         asked = self.headers.get("Range")
         ranges = self.habit("ranges", "yes")
         if not asked or ranges == "no":
-            self.reply(200, whole, headers, cut)
+            self.reply(200, read(), headers, cut)
             return
         first, last = asked.removeprefix("bytes=").split("-")
-        total = len(whole)
         unsatisfied = [("Content-Range", f"bytes */{total}")]
         if first == "":
             if ranges == "no-suffix":
@@ -220,7 +224,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if ranges == "wrong":
             begin, end = begin + 1, end + 1
         shown = "*" if ranges == "no-total" else str(max(total, end))
-        self.reply(206, whole[begin:end], headers + [("Content-Range", f"bytes {begin}-{end - 1}/{shown}")],
+        self.reply(206, read(begin, end), headers + [("Content-Range", f"bytes {begin}-{end - 1}/{shown}")],
                    cut)
 
 

@@ -6,6 +6,7 @@ Habits:
   latency_ms           before every answer
   busy_every: N        each Nth request is answered by 503; busy_first: N: the first N of each path
   cut_every: N         each Nth body ends half way; cut_first: N: the first N of each path
+  odds: 0.1            so many requests, at random (by `seed`), are dropped, answered by 500, 503, or half
   ranges               yes, no (the whole object), no-suffix (416), wrong (one byte further), no-total
   tags                 strong, weak, none (and no Last-Modified), changing (with every answer)
   redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
@@ -20,6 +21,7 @@ import gzip
 import http.server
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -42,6 +44,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.seen = {}     # how often a path was asked for
         self.links = {}    # how often a link was used
         self.connections = 0
+        self.random = random.Random(habits.get("seed", 0))
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -101,6 +104,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = int(self.headers["Content-Length"])
         with self.server.lock:
             self.server.habits = json.loads(self.rfile.read(length))
+            self.server.random.seed(self.server.habits.get("seed", 0))
             self.server.seen.clear()
             self.server.requests = 0
             self.server.log = []
@@ -139,6 +143,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             cut = "end"
         if number % self.habit("stall_every", 1 << 60) == 0:
             cut = "stall"
+        if "odds" in self.server.habits:
+            with self.server.lock:
+                lot = self.server.random.random() / self.habit("odds")
+            if lot < 0.25:
+                self.close_connection = True
+                return
+            if lot < 0.75:
+                self.reply(500 if lot < 0.5 else 503)
+                return
+            cut = "end" if lot < 1 else cut
         self.serve(path, cut)
 
     def refused(self):

@@ -204,6 +204,26 @@ def test_a_server_may_answer_403_where_nothing_is_if_told(root):
         assert run_python(code, server.url, connector="zarr missing=403") == "-1\n"
 
 
+def test_faults_at_random_give_the_right_data_or_an_error(root):
+    runs = int(os.environ.get("H5ZARR_FAULT_RUNS", "10"))
+    right = 0
+    with fault_server(root) as server:
+        for seed in range(runs):
+            choose = np.random.default_rng(seed).choice
+            habits = dict(odds=float(choose([0.05, 0.2, 0.5])), seed=seed,
+                          ranges=str(choose(["yes", "yes", "no", "no-suffix", "no-total"])),
+                          tags=str(choose(["strong", "strong", "weak", "none"])))
+            if choose([False, True]):
+                habits["redirect"] = str(choose(["plain", "expiring"]))
+            server.become(**habits)
+            try:
+                assert_same(server.url, str(choose(["v3.zarr", "v2.zarr"])))
+                right += 1
+            except (OSError, KeyError) as error:
+                assert "127.0.0.1" in str(error) and "hush" not in str(error), (habits, error)
+    assert right >= runs // 2
+
+
 def test_standstill_is_noticed(root):
     code = """if True:
         import h5py, sys

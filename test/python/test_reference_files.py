@@ -231,3 +231,10 @@ def test_scalars_of_more_than_64_kib_are_read(folder):
                     "a/0": "base64:" + base64.b64encode(text.encode("utf-32-le")).decode()}
     with h5py.File(write(folder / "x.json", refs), "r") as f:
         assert f["a"].shape == () and f["a"][()].decode() == text
+
+
+def test_references_in_parquet_files_are_refused_with_the_command_that_converts_them(tmp_path):
+    (tmp_path / "x.parq").mkdir()
+    (tmp_path / "x.parq" / ".zmetadata").write_text('{"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10}')
+    with pytest.raises(OSError, match="python3 -c .*LazyReferenceMapper"):
+        h5py.File(tmp_path / "x.parq", "r")

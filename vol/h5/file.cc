@@ -276,6 +276,16 @@ Status RefuseMisregistration(const FileName& name, hid_t fapl) {
                 ENOTSUP);
 }
 
+Status RefuseParquetReferences(const FileName& name) {
+  if (!IsFolder(name.path) || !IsParquetReferences(name.path)) return OkStatus();
+  return UnsupportedError(
+      "'" + name.given + "': references in Parquet files are not read. This makes a file x.json of them: "
+      "python3 -c \"import base64, fsspec, json; from fsspec.implementations.reference import "
+      "LazyReferenceMapper as M; m = M('" + name.given + "', fsspec.filesystem('file')); "
+      "json.dump({'version': 1, 'refs': {k: v if isinstance(v, list) else 'base64:' + "
+      "base64.b64encode(v).decode() for k in m for v in [m[k]]}}, open('x.json', 'w'), default=int)\"");
+}
+
 void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
   return host::GuardPointer("file_open", [&]() -> Result<void*> {
     PrepareHost();
@@ -288,6 +298,7 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       return OpenStore(name, flags, config, fapl, dxpl, request);
     }
     if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
+    H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
     H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
     void* under = H5VLfile_open(given, flags, native_fapl.get(), dxpl, request);
     if (under == nullptr) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "store/url.h"
 #include "store/zip_store.h"
 #include "zarr/consolidated_store.h"
+#include "zarr/json.h"
 
 namespace h5zarr {
 namespace {
@@ -113,6 +115,13 @@ StoreFileKind FindStoreFile(const std::string& location) {
   if (first == std::string::npos || block[first] != '{') return StoreFileKind::kNone;
   return LooksLikeReferences(read(kJsonLookBytes)) ? StoreFileKind::kReferences
                                                    : StoreFileKind::kNone;
+}
+
+bool IsParquetReferences(const std::string& path) {
+  std::ifstream file(path + "/.zmetadata", std::ios::binary);
+  if (!file) return false;
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return zarr::FindMemberText(text, "record_size").has_value();
 }
 
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,

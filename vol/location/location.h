@@ -48,6 +48,9 @@ enum class StoreFileKind {
 };
 StoreFileKind FindStoreFile(const std::string& location);
 
+// Whether the folder at `path`, which is no store by itself, holds references in kerchunk's other form.
+bool IsParquetReferences(const std::string& path);
+
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
 // folder need not exist), except of versions: kNotFound. Of a place that cannot be listed consolidated
 // metadata are read. kPermissionDenied when `writable`, and the place can only be read.

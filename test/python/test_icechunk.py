@@ -16,11 +16,24 @@ from support import assert_equal, run, tool, tree
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "icechunk"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
+SNAPSHOTS = {name: {version: found["snapshot"] for version, found in
+                    json.loads((GOLDEN / f"expected{name}.json").read_text()).items() if "snapshot" in found}
+             for name in ("", "-v2")}
+
+
+@pytest.fixture(params=["", "-v2"], ids=["format 1", "format 2"])
+def format_suffix(request):
+    return request.param
 
 
 @pytest.fixture
-def golden(tmp_path):
-    return str(shutil.copytree(GOLDEN / "repo.icechunk", tmp_path / "repo.icechunk"))
+def golden(tmp_path, format_suffix):
+    return str(shutil.copytree(GOLDEN / f"repo{format_suffix}.icechunk", tmp_path / "repo.icechunk"))
+
+
+def test_both_golden_repositories_hold_the_same():
+    for version, found in json.loads((GOLDEN / "expected-v2.json").read_text()).items():
+        assert found["arrays"] == EXPECTED[version]["arrays"] and found["groups"] == EXPECTED[version]["groups"]
 
 
 @pytest.fixture
@@ -55,8 +68,8 @@ def test_every_version_reads_as_icechunk_reads_it(golden, version):
     assert tree(golden) == before
 
 
-def test_a_version_has_several_names(golden):
-    snapshot = EXPECTED["v2"]["snapshot"]
+def test_a_version_has_several_names(golden, format_suffix):
+    snapshot = SNAPSHOTS[format_suffix]["v2"]
     for name in ("@v2", "@tag:v2", f"@snapshot:{snapshot}"):
         assert names(golden + name)["arrays"] == EXPECTED["v2"]["arrays"], name
     for name in ("", "/", "@main", "@branch:main"):
@@ -199,21 +212,22 @@ def test_damaged_metadata_is_refused_and_never_crashes(golden):
     """One bit of a file changes, or its end is missing: it is refused, or what was said by it is well-formed."""
     rng = np.random.default_rng(7)
     errors = 0
-    for folder in ("snapshots", "manifests"):
-        for name in sorted(os.listdir(f"{golden}/{folder}")):
-            path = Path(golden, folder, name)
-            good = path.read_bytes()
-            for _ in range(4):
-                bad = bytearray(good)
-                if rng.random() < 0.3:
-                    del bad[rng.integers(len(bad)):]
-                else:
-                    bad[rng.integers(len(bad))] ^= 1 << int(rng.integers(8))
-                path.write_bytes(bad)
-                try:
-                    names(golden + "@v3")
-                except (OSError, KeyError, RuntimeError, ValueError):
-                    errors += 1
-                path.write_bytes(good)
+    files = [path for path in sorted(Path(golden).rglob("*")) if path.parent.name in ("snapshots", "manifests")]
+    if (Path(golden) / "repo").exists():
+        files += [Path(golden) / "repo"] * 8
+    for path in files:
+        good = path.read_bytes()
+        for _ in range(4):
+            bad = bytearray(good)
+            if rng.random() < 0.3:
+                del bad[rng.integers(len(bad)):]
+            else:
+                bad[rng.integers(len(bad))] ^= 1 << int(rng.integers(8))
+            path.write_bytes(bad)
+            try:
+                names(golden + "@v3")
+            except (OSError, KeyError, RuntimeError, ValueError):
+                errors += 1
+            path.write_bytes(good)
     assert errors > 5
     assert names(golden + "@v3")["arrays"] == EXPECTED["v3"]["arrays"]

@@ -1,6 +1,7 @@
-"""Makes the repository beside it, by the icechunk of versions.json: a branch of four versions with a tag
+"""Makes the repository beside it that is of the icechunk it runs with, one of versions.json: repo.icechunk by
+icechunk 1 (version 1 of the format), repo-v2.icechunk by icechunk 2 (version 2). Each has a branch of four versions with a tag
 each, a side branch, a deleted tag; arrays with native and inline chunks, several manifests, shards, holes,
-scalars; a virtual chunk. expected.json says what each version holds.
+scalars; a virtual chunk. expected.json (expected-v2.json) says what each version holds.
 
 Run: python make.py [folder]
 """
@@ -15,7 +16,8 @@ import numpy as np
 import zarr
 
 HERE = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
-PATH = HERE / "repo.icechunk"
+SUFFIX = "" if version("icechunk").startswith("1.") else "-v2"
+PATH = HERE / f"repo{SUFFIX}.icechunk"
 expected = {}
 
 
@@ -88,6 +90,8 @@ expected["branch:main"] = expected["v4"]
 repo.create_tag("gone", snapshot_id=expected["v2"]["snapshot"])
 repo.delete_tag("gone")
 
-(HERE / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
-(HERE / "versions.json").write_text(
-    json.dumps({name: version(name) for name in ("icechunk", "zarr")}, indent=1) + "\n")
+shutil.rmtree(PATH / "overwritten", ignore_errors=True)  # earlier states of version 2's "repo"
+(HERE / f"expected{SUFFIX}.json").write_text(json.dumps(expected, indent=1) + "\n")
+versions = json.loads((HERE / "versions.json").read_text())
+versions[PATH.name] = {name: version(name) for name in ("icechunk", "zarr")}
+(HERE / "versions.json").write_text(json.dumps(versions, indent=1) + "\n")

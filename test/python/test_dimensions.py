@@ -350,3 +350,44 @@ def test_encodings_of_datasets_by_h5netcdf(store, tmp_path, case, zarr_format, m
         xr.Dataset(variables, attrs={"one": 1}).to_netcdf(path, engine="h5netcdf", encoding=encoding)
     xr.testing.assert_identical(by_hdf5(store), by_hdf5(tmp_path / "native.h5"))
     xr.testing.assert_identical(by_zarr(store), by_hdf5(store))
+
+
+MOVED_SCALES = {
+    "a group away from its scale": [("g/sub", "k/sub")],
+    "an array away from its scale": [("g/v", "k/v")],
+    "a group with its scale": [("g", "h")],
+    "the scale": [("g/x", "k/x")],
+    "the scale, within its group": [("g/x", "g/x2")],
+    "back and forth": [("g/sub", "k/sub"), ("k/sub", "g/sub")],
+}
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("moves", MOVED_SCALES)
+def test_scales_stay_attached_to_what_moves(tmp_path, moves, saved):
+    def scales(f):
+        found = {}
+
+        def look(name, item):
+            if isinstance(item, h5py.Dataset):
+                users = [(f[ref].name, int(dim)) for ref, dim in item.attrs.get("REFERENCE_LIST", [])]
+                found[name] = ([[s.name for s in d.values()] for d in item.dims], sorted(users), item.is_scale)
+        f.visititems(look)
+        return found
+
+    said = []
+    for path in (tmp_path / "a.h5", tmp_path / "a.zarr"):
+        with h5py.File(path, "w") as f:
+            f["g/x"], f["g/sub/v"], f["g/v"], f["k/other"] = np.arange(3), np.arange(3), np.arange(3), 1
+            f["g/x"].make_scale("x")
+            for name in ("g/sub/v", "g/v"):
+                f[name].dims[0].attach_scale(f["g/x"])
+            for source, target in () if saved else MOVED_SCALES[moves]:
+                f.move(source, target)
+        if saved:
+            with h5py.File(path, "r+") as f:
+                for source, target in MOVED_SCALES[moves]:
+                    f.move(source, target)
+        with h5py.File(path, "r") as f:
+            said.append(scales(f))
+    assert said[0] == said[1]

@@ -147,6 +147,27 @@ def test_every_version_is_equal_through_icechunk_and_h5py(source, tmp_path, code
         assert f["raw"].shape == (12,)
 
 
+@pytest.mark.parametrize("codec", ["passthrough", "portable"])
+@pytest.mark.parametrize("name", ["Zstd", "Blosc", "LZ4"])
+def test_filters_of_plugins_are_kept_or_decoded(tmp_path, name, codec):
+    hdf5plugin = pytest.importorskip("hdf5plugin", reason="no hdf5plugin in this environment")
+    source, folder = str(tmp_path / "s.h5"), tmp_path / "m"
+    run_python("""
+import sys, h5py, hdf5plugin, numpy as np
+from versioned_hdf5 import VersionedHDF5File
+with h5py.File(sys.argv[1], "w") as f:
+    with VersionedHDF5File(f).stage_version("v") as new:
+        filter = dict(getattr(hdf5plugin, sys.argv[2])())
+        new.create_dataset("a", data=np.arange(3000) // 7, chunks=(1000,), compression=filter["compression"],
+                           compression_opts=filter.get("compression_opts", ()))
+""", source, name, plugin=False, connector=None)
+    theirs = os.path.join(os.path.dirname(hdf5plugin.__file__), "plugins")
+    done = subprocess.run([str(COMMAND), "mirror", source, str(folder), "--codec", codec], capture_output=True,
+                          text=True, env=environment() | {"HDF5_PLUGIN_PATH": theirs})
+    assert done.returncode == 0, done.stderr
+    assert_version_equals(source, folder, "v")
+
+
 def test_a_second_run_writes_nothing(source, tmp_path):
     folder = tmp_path / "m.icechunk"
     report(source, folder)

@@ -2,9 +2,7 @@
 import base64
 import json
 import os
-import resource
 import sys
-import time
 import zlib
 
 import h5py
@@ -212,17 +210,17 @@ def test_a_large_reference_file_opens_soon_and_in_little_memory(tmp_path):
         import h5py, os, resource, sys, time
         h5py.File(sys.argv[2], "r").close()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        begin = time.perf_counter()
+        begin = time.process_time()
         with h5py.File(sys.argv[1], "r") as f:
             f["variable/temperature"]
-            print(time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+            print(time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         """
     small = write(tmp_path / "small.json", SPANS)
     seconds, kib = map(float, run_python(code, str(path), small).split())
     size = os.path.getsize(path)
     assert size > 100e6
     assert kib * 1024 <= 2 * size, (kib, size)
-    assert seconds < 4, seconds  # 1 s and less where nothing else runs
+    assert seconds < 4, seconds  # of processor time: 1 s and less where nothing else runs
 
 
 def test_scalars_of_more_than_64_kib_are_read(folder):

@@ -131,8 +131,8 @@ Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool wr
   const StoreFileKind kind = FindStoreFile(location);
   if (kind != StoreFileKind::kNone) {
     if (writable) {
-      return PermissionDeniedError("'" + location + "': " + (kind == StoreFileKind::kZip ? "a ZIP archive" : "references") +
-                                   " can only be read");
+      const std::string what = kind == StoreFileKind::kZip ? "a ZIP archive" : "references";
+      return PermissionDeniedError("'" + location + "': " + what + " can only be read");
     }
     if (kind == StoreFileKind::kZip) return OpenZipStore(location);
     if (kind == StoreFileKind::kTar) return OpenTarReferences(location, HttpOptionsOf(config));

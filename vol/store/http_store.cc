@@ -23,7 +23,8 @@ class HttpStore : public Store {
   bool read_only() const override { return true; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
-    return ReadHttpBatch([this](std::string_view key) { return base_.WithKey(key); }, session_, ops, sink, executor);
+    const auto url_of = [this](std::string_view key) { return base_.WithKey(key); };
+    return ReadHttpBatch(url_of, session_, ops, sink, executor);
   }
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override;

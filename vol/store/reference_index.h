@@ -1,5 +1,5 @@
-// ReferenceIndex: a reference file (kerchunk's versions 0 and 1, LINDI's JSON) in memory: which bytes each key
-// stands for.
+// ReferenceIndex: a reference file (kerchunk's versions 0 and 1, LINDI's JSON) in memory: which
+// bytes each key stands for.
 //
 // Within store/ only. Immutable once made: thread-safe. It keeps the file's text, and 40 bytes or so for
 // each key; nothing is decoded before it is asked for.
@@ -41,9 +41,9 @@ class ReferenceIndex {
   // How many bytes the parser may look at behind the text.
   static constexpr std::size_t kPaddingBytes = 64;
 
-  // Takes apart the first `text_bytes` of `text`, which is larger by kPaddingBytes. kCorrupt, saying where, for
-  // what is no reference file; kUnsupported for a later version, and generated references that need more
-  // of Jinja than integers.
+  // Takes apart the first `text_bytes` of `text`, which is larger by kPaddingBytes. kCorrupt, saying
+  // where, for what is no reference file; kUnsupported for a later version, and generated references
+  // that need more of Jinja than integers.
   static Result<std::unique_ptr<ReferenceIndex>> Parse(Buffer text, std::size_t text_bytes);
 
   // Nothing where the key is absent.

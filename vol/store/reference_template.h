@@ -19,9 +19,9 @@ struct TemplateValues {
   std::map<std::string, int64_t, std::less<>> numbers;
 };
 
-// `text` with every "{{…}}" replaced. kUnsupported, naming it, for one that is neither a name of `values` nor an
-// integer expression of its numbers (+ - * / // % and parentheses): the rest of Jinja is a language of
-// its own. kCorrupt for an arithmetic overflow or a division by zero.
+// `text` with every "{{…}}" replaced. kUnsupported, naming it, for one that is neither a name of
+// `values` nor an integer expression of its numbers (+ - * / // % and parentheses): the rest of Jinja
+// is a language of its own. kCorrupt for an arithmetic overflow or a division by zero.
 Result<std::string> Expand(std::string_view text, const TemplateValues& values);
 
 }  // namespace h5zarr

@@ -93,7 +93,9 @@ class ZipStore : public Store {
   Status ReadOnly() const {
     return PermissionDeniedError("'" + path_ + "': a ZIP archive can only be read");
   }
-  std::string NameOf(std::string_view key) const { return "'" + path_ + "', member '" + std::string(key) + "'"; }
+  std::string NameOf(std::string_view key) const {
+    return "'" + path_ + "', member '" + std::string(key) + "'";
+  }
 
   Status ReadOne(const ReadOp& op, std::size_t index, const ReadSink& sink) {
     const auto found = members_.find(op.key);
@@ -170,7 +172,8 @@ Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t fi
     if (zip.stat_index(archive, static_cast<zip_uint64_t>(i), 0, &info) != 0) {
       return CorruptError("'" + path + "', member " + std::to_string(i) + ": " + zip.strerror(archive));
     }
-    constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    constexpr zip_uint64_t kNeeded =
+        ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     // Folders are members, too, and so may be anything.
     if ((info.valid & kNeeded) != kNeeded || !CheckKey(info.name).ok()) continue;
     const std::optional<uint64_t> most = CheckedMul(info.comp_size, kMaxRatio);

@@ -10,12 +10,14 @@ import time
 from pathlib import Path
 
 import h5py
-import icechunk
 import numpy as np
 import pytest
 import zarr
 
 from support import environment, run_python
+
+icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
+pytest.importorskip("versioned_hdf5", reason="no versioned-hdf5 in this environment")
 
 COMMAND = Path(os.environ.get("H5ZARR_COMMAND", Path(os.environ["H5ZARR_PLUGIN_DIR"]).parent / "h5zarr"))
 pytestmark = [

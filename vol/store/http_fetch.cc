@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "base/trace.h"
+
 namespace h5zarr {
 namespace {
 
@@ -346,6 +348,9 @@ HttpFetch::Next HttpFetch::Retry(std::string why, bool overloaded, int at_most) 
   delay_ms = std::uniform_int_distribution<int>(delay_ms / 2, delay_ms)(random);
   if (headers_.retry_after_s) {
     delay_ms = std::max(delay_ms, std::min(*headers_.retry_after_s * 1000, kMaxRetryAfterMs));
+  }
+  if (Tracing(TraceLevel::kDecisions)) {
+    Trace(Describe() + ": " + why + ", again in " + std::to_string(delay_ms) + " ms");
   }
   return {Next::Step::kAgain, delay_ms, overloaded};
 }

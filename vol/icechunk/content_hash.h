@@ -22,7 +22,7 @@ class Hasher {
   Hasher(const Hasher&) = delete;
   Hasher& operator=(const Hasher&) = delete;
   void Add(ByteSpan bytes);
-  // kInternal when the cryptographic library refused. Once, and last.
+  // kUnsupported without libcrypto, kInternal when it refused. Once, and last.
   Result<ContentHash> Finish();
 
  private:
@@ -30,7 +30,7 @@ class Hasher {
   std::unique_ptr<State> state_;
 };
 
-// kInternal when the cryptographic library refuses (it has no SHA-256). Thread-safe.
+// Errors as those of Finish. Thread-safe.
 Result<ContentHash> HashOf(ByteSpan bytes);
 
 // The identifier of an object with this hash: its first 12 bytes.

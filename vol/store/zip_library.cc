@@ -1,44 +1,29 @@
 #include "store/zip_library.h"
 
-#include <dlfcn.h>
-
-#include <string>
+#include "base/system_library.h"
 
 namespace h5zarr {
 namespace {
 
-template <typename Function>
-bool Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
-
-bool FindAll(void* library, ZipLibrary* functions) {
-  return Find(library, "zip_open", &functions->open) &&
-         Find(library, "zip_discard", &functions->discard) &&
-         Find(library, "zip_get_num_entries", &functions->get_num_entries) &&
-         Find(library, "zip_stat_index", &functions->stat_index) &&
-         Find(library, "zip_fopen_index", &functions->fopen_index) &&
-         Find(library, "zip_fread", &functions->fread) &&
-         Find(library, "zip_fseek", &functions->fseek) &&
-         Find(library, "zip_fclose", &functions->fclose) &&
-         Find(library, "zip_file_strerror", &functions->file_strerror) &&
-         Find(library, "zip_strerror", &functions->strerror) &&
-         Find(library, "zip_error_init_with_code", &functions->error_init_with_code) &&
-         Find(library, "zip_error_strerror", &functions->error_strerror) &&
-         Find(library, "zip_error_fini", &functions->error_fini);
+bool FindAll(const SystemLibrary& library, ZipLibrary* functions) {
+  return library.Find("zip_open", &functions->open) &&
+         library.Find("zip_discard", &functions->discard) &&
+         library.Find("zip_get_num_entries", &functions->get_num_entries) &&
+         library.Find("zip_stat_index", &functions->stat_index) &&
+         library.Find("zip_fopen_index", &functions->fopen_index) &&
+         library.Find("zip_fread", &functions->fread) &&
+         library.Find("zip_fseek", &functions->fseek) &&
+         library.Find("zip_fclose", &functions->fclose) &&
+         library.Find("zip_file_strerror", &functions->file_strerror) &&
+         library.Find("zip_strerror", &functions->strerror) &&
+         library.Find("zip_error_init_with_code", &functions->error_init_with_code) &&
+         library.Find("zip_error_strerror", &functions->error_strerror) &&
+         library.Find("zip_error_fini", &functions->error_fini);
 }
 
 Result<const ZipLibrary*> Load() {
-  void* library = nullptr;
-  for (const char* name : {"libzip.so.5", "libzip.so.4"}) {
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library == nullptr) {
-    const char* why = dlerror();
-    return UnsupportedError(std::string("ZIP archives need libzip, which cannot be loaded: ") +
-                            (why != nullptr ? why : "no reason given"));
-  }
+  H5ZARR_ASSIGN_OR_RETURN(const SystemLibrary library,
+                          SystemLibrary::Load("a ZIP archive", {"libzip.so.5", "libzip.so.4"}));
   ZipLibrary functions;
   if (!FindAll(library, &functions)) return UnsupportedError("ZIP archives need a newer libzip");
   return static_cast<const ZipLibrary*>(new ZipLibrary(functions));

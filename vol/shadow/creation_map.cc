@@ -100,9 +100,9 @@ Numbers GetOrder(hid_t list) {
 }
 
 Numbers GetChunkOptions(hid_t list) {
-  if (H5Pget_layout(list) != H5D_CHUNKED) return {};
-  Numbers options = GetOne<unsigned, H5Pget_chunk_opts>(list);
-  return options == Numbers{0} ? Numbers{} : options;
+  unsigned options = 0;
+  if (H5Pget_layout(list) != H5D_CHUNKED || H5Pget_chunk_opts(list, &options) < 0) return {};
+  return options == 0 ? Numbers{} : Numbers{options};
 }
 
 struct Property {

@@ -17,7 +17,7 @@ namespace h5zarr::icechunk {
 namespace {
 
 std::filesystem::path GoldenRepository() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../golden/icechunk/repo.icechunk";
+  return std::filesystem::path(H5ZARR_GOLDEN) / "icechunk/repo.icechunk";
 }
 
 NodeId NodeNumber(uint8_t number) {

@@ -13,7 +13,7 @@
 namespace h5zarr::zarr::test {
 
 inline std::string ReadGolden(const std::string& name) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../../golden/metadata";
+  const auto folder = std::filesystem::path(H5ZARR_GOLDEN) / "metadata";
   std::ifstream file(folder / name, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }

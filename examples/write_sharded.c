@@ -26,7 +26,8 @@ static herr_t SetAttributes(hid_t dataset) {
 
 static hid_t CreateDataset(hid_t file, const hsize_t extent[3]) {
   // HDF5's chunk is Zarr's shard: the unit of storage. Inner chunks are compressed and read alone.
-  const hsize_t shard[3] = {kPlanesPerShard, extent[1], extent[2]};
+  const hsize_t planes = extent[0] < kPlanesPerShard ? extent[0] : kPlanesPerShard;
+  const hsize_t shard[3] = {planes, extent[1], extent[2]};
   const hsize_t inner[3] = {1, extent[1], extent[2]};
   hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_chunk(properties, 3, shard);

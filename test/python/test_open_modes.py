@@ -240,3 +240,16 @@ def test_with_the_path_alone_hdf5_2_says_which_variable_to_set(made):
         assert run_python(WRONG, made, connector=None).strip() == "opened"
     else:
         assert "HDF5_VOL_CONNECTOR=zarr" in run_python(WRONG, made, connector=None)
+
+
+@pytest.mark.parametrize("mode", ["w", "a", "x"])
+def test_no_hdf5_file_is_made_where_a_group_would_be(store, mode):
+    with h5py.File(store, "w") as f:
+        f["a"] = 1
+    with pytest.raises(OSError, match="open it and create groups in it"):
+        h5py.File(store + "/new", mode)
+    with h5py.File(store) as f:
+        assert list(f) == ["a"]
+    with h5py.File(store + "/beside.h5", "w") as f:
+        f["b"] = 2
+    assert os.path.isfile(store + "/beside.h5")

@@ -250,3 +250,21 @@ def test_damaged_chunk_is_an_error_and_never_data(store, damage):
         with pytest.raises(OSError, match="c/0/0"):
             f["a"][:4, :4]
         assert_equal(f["a"][8:, 10:], numbers(SHAPE, "i4")[8:, 10:])
+
+
+@pytest.mark.parametrize("change", ["another rank", "another type", "elements"])
+def test_what_a_program_copied_along_with_attributes_is_left_aside(store, change):
+    """zarr-python and xarray copy attributes from array to array, `_hdf5` among them."""
+    with h5py.File(store, "w") as f:
+        f.create_dataset("rank", data=np.ones((4, 3)), maxshape=(None, 3))
+        f.create_dataset("type", data=np.array([True, False]))
+        f["null"] = h5py.Empty("f8")
+    root = zarr.open_group(store, mode="r+")
+    source, data = {"another rank": ("rank", np.arange(4.0)), "another type": ("type", np.array([1.5, 2.5])),
+                    "elements": ("null", np.array([1.0, 2.0]))}[change]
+    new = root.create_array("new", data=data)
+    new.attrs.update(dict(root[source].attrs))
+    assert "_hdf5" in new.attrs
+    with h5py.File(store) as f:
+        assert f["new"].dtype == data.dtype
+        np.testing.assert_array_equal(f["new"][()], data)

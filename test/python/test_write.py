@@ -251,3 +251,10 @@ def test_sharded_strings_come_back(store):
                          compression_opts=(1, 1, 2, 3 | 3 << 8))
     with h5py.File(store, "r") as f:
         assert f["s"].asstr()[...].tolist() == texts
+
+
+def test_elements_that_no_reader_takes_are_refused(store):
+    with h5py.File(store, "w") as f:
+        with pytest.raises((OSError, RuntimeError, ValueError), match="at most 64 MiB"):
+            f.create_dataset("x", (1,), dtype=f"S{(64 << 20) + 1}")
+        f.create_dataset("y", (1,), dtype="S1000")

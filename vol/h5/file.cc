@@ -168,6 +168,18 @@ Status RefuseVersion(const FileName& name) {
                                version->repository + "', which can only be read");
 }
 
+// An HDF5 file in a store's folder is seen by nobody, and in the way of a node of that name. With an
+// ending it is meant: no group's name.
+Status RefuseWithinStore(const FileName& name) {
+  const std::size_t slash = name.path.rfind('/');
+  const std::string folder = name.path.substr(0, slash);
+  if (folder.empty() || name.path.find('.', slash) != std::string::npos || !HasRootDocument(folder)) {
+    return OkStatus();
+  }
+  return PermissionDeniedError("unable to create '" + name.given + "': '" + folder +
+                               "' is a Zarr store, or a part of one; open it and create groups in it");
+}
+
 void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
                   void** request) {
   return host::GuardPointer("file_create", [&]() -> Result<void*> {
@@ -178,6 +190,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
     H5ZARR_RETURN_IF_ERROR(RefuseVersion(name));
     if (!CreatesZarr(name, config, fapl)) {
+      if (HasDefaultDriver(fapl)) H5ZARR_RETURN_IF_ERROR(RefuseWithinStore(name));
       return CreateNative(given, flags, fcpl, fapl, dxpl, request);
     }
     if (GetConnector().stores.ByPath(name.path) != nullptr) {

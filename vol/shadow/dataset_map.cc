@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/trace.h"
 #include "codec/numpy_dtype.h"
 #include "shadow/chunk_map.h"
 #include "shadow/conventions.h"
@@ -22,6 +23,8 @@ using Form = ElementMap::Form;
 constexpr int kHdf5AttributeVersion = 1;
 // What a compact dataset may hold: an object header's message less its layout.
 constexpr uint64_t kMaxCompactBytes = 65536 - 4;
+// What readers of data types take (zarr/dtype_v2, dtype_v3).
+constexpr uint64_t kMaxElemBytes = 64 << 20;
 
 // A dataspace as values.
 struct Extent {
@@ -326,10 +329,34 @@ Status SetContiguous(const Json& hdf5, const Extent& extent, const Config& confi
   return SetSpace(extent.dims, maxdims, header);
 }
 
+// Whether what `_hdf5` says is true of another array: programs copy attributes from array to array, and
+// change arrays, and know nothing of it.
+bool IsStale(const zarr::ArrayMetadata& metadata, const Json& hdf5) {
+  const std::vector<uint64_t>& shape = metadata.shape;
+  if (StringMember(hdf5, "space") == "null" && std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+    return true;
+  }
+  std::size_t rank = shape.size();
+  if (const Json* type = zarr::FindMember(hdf5, "type"); type != nullptr && TypeFromJson(*type).ok()) {
+    const Result<ElementMap> map = MapFromZarr(metadata.dtype, shape, *type);
+    if (!map.ok()) return true;
+    rank -= map->elem_dims.size();
+  }
+  const Json* maxshape = zarr::FindMember(hdf5, "maxshape");
+  return maxshape != nullptr && maxshape->is_array() && maxshape->size() != rank;
+}
+
 Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,
                                  bool writable, const std::optional<ElementMap>& element) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
-  const Json hdf5 = found != nullptr && found->is_object() ? *found : Json();
+  Json hdf5 = found != nullptr && found->is_object() ? *found : Json();
+  if (!element && IsStale(metadata, hdf5)) {
+    if (Tracing(TraceLevel::kDecisions)) {
+      Trace("an array's _hdf5 is left aside, it says what is not true of the array: " +
+            zarr::BriefJson(hdf5));
+    }
+    hdf5 = Json();
+  }
   DatasetHeader header;
   H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, element, &header));
   Extent extent;
@@ -369,6 +396,10 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   H5ZARR_RETURN_IF_ERROR(CheckStorage(dcpl, plan.layout, extent, type));
   plan.null_space = extent.space_class == H5S_NULL;
   H5ZARR_ASSIGN_OR_RETURN(plan.element, MapToZarr(type, config.zarr_format));
+  if (plan.element.stored_bytes() > kMaxElemBytes) {
+    return UnsupportedError("elements of " + std::to_string(plan.element.stored_bytes()) +
+                            " bytes; at most 64 MiB are supported");
+  }
   metadata.dtype = plan.element.dtype;
   Json hdf5 = Json::object();
   hdf5["version"] = kHdf5AttributeVersion;

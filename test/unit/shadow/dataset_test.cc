@@ -458,13 +458,26 @@ TEST_CASE("a damaged _hdf5 is corrupt, never something else") {
     const auto header = PlanOpen(metadata, Config(), false);
     return header.ok() ? StatusCode::kOk : header.status().code();
   };
-  CHECK(code(R"({"maxshape": [1, 2]})") == StatusCode::kCorrupt);
   CHECK(code(R"({"maxshape": ["x"]})") == StatusCode::kCorrupt);
   CHECK(code(R"({"filters": [{"id": 0}]})") == StatusCode::kCorrupt);
   CHECK(code(R"({"filters": [{"id": 1, "cd_values": [4294967296]}]})") == StatusCode::kCorrupt);
-  CHECK(code(R"({"type": "H5T_STD_I64LE"})") == StatusCode::kCorrupt);
+  CHECK(code(R"({"type": "H5T_NOTHING"})") == StatusCode::kCorrupt);
   CHECK(code(R"("text")") == StatusCode::kOk);
   CHECK(code(R"({"version": 1, "of_the_future": 3})") == StatusCode::kOk);
+}
+
+TEST_CASE("an _hdf5 that is another array's is left aside") {
+  for (const char* hdf5 : {R"({"maxshape": [1, 2], "fill_time": "never"})", R"({"type": "H5T_STD_I64LE"})",
+                           R"({"space": "null", "layout": "contiguous"})"}) {
+    auto metadata = Foreign({10}, {5});
+    const auto plain = PlanOpen(metadata, Config(), false);
+    metadata.attributes["_hdf5"] = zarr::ParseJson(hdf5, "_hdf5").value();
+    const auto header = PlanOpen(metadata, Config(), false);
+    REQUIRE((plain.ok() && header.ok()));
+    CHECK(H5Tequal(header->type.get(), plain->type.get()) > 0);
+    CHECK(H5Sextent_equal(header->space.get(), plain->space.get()) > 0);
+    CHECK(header->layout == plain->layout);
+  }
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ void DecodeDimensions(const fb::ArrayData& array, std::vector<Dimension>* dimens
       dimensions->push_back({shape->array_length(), 0, std::nullopt});
     }
   } else {
-    for (const fb::DimensionShape* shape : *array.shape()) {
-      dimensions->push_back({shape->array_length(), shape->chunk_length(), std::nullopt});
+    for (flatbuffers::uoffset_t i = 0; i < array.shape()->size(); ++i) {
+      const auto shape = StructAt<fb::DimensionShape>(*array.shape(), i);
+      dimensions->push_back({shape.array_length(), shape.chunk_length(), std::nullopt});
     }
   }
   const auto* names = array.dimension_names();
@@ -83,8 +84,9 @@ Result<Node> DecodeNode(std::string_view key, const fb::Node& flat) {
 }
 
 void DecodeManifests(const fb::Snapshot& flat, std::vector<ManifestInfo>* manifests) {
-  for (const fb::ManifestFile* file : *flat.manifest_files()) {
-    manifests->push_back({FromFlat(file->id()), file->size_bytes(), file->num_chunk_refs()});
+  for (flatbuffers::uoffset_t i = 0; i < flat.manifest_files()->size(); ++i) {
+    const auto file = StructAt<fb::ManifestFile>(*flat.manifest_files(), i);
+    manifests->push_back({FromFlat(file.id()), file.size_bytes(), file.num_chunk_refs()});
   }
   if (flat.manifest_files_v2() == nullptr) return;
   for (const fb::ManifestFileV2* file : *flat.manifest_files_v2()) {

@@ -6,6 +6,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,15 @@ Result<const Table*> VerifiedRoot(std::string_view key, const std::vector<uint8_
     return CorruptError("'" + std::string(key) + "': its FlatBuffers are damaged");
   }
   return flatbuffers::GetRoot<Table>(bytes.data());
+}
+
+// Of a vector of structs, one that may lie anywhere: of these FlatBuffers verifies the place, but not that
+// it is aligned.
+template <typename Struct>
+Struct StructAt(const flatbuffers::Vector<const Struct*>& vector, flatbuffers::uoffset_t index) {
+  Struct copy;
+  std::memcpy(&copy, vector.Data() + index * sizeof(Struct), sizeof(Struct));
+  return copy;
 }
 
 inline ObjectId FromFlat(const fb::Id12& id) {

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import zarr
 
-MEMBERS = {"version", "alloc_time", "attr_order", "attrs", "comment", "creation", "escaped",
-           "fill", "fill_time", "filters", "hard_links", "kind", "layout", "maxshape", "order",
-           "shard_hidden", "space", "type", "type_ref"}
+MEMBERS = {"alloc_time", "attr_order", "attrs", "comment", "creation", "dimensions", "escaped", "external", "fill",
+           "fill_time", "fill_value", "filters", "hard_links", "kind", "labels", "layout", "link_csets",
+           "mappings", "maxshape", "order", "references", "scale", "scales", "shape", "shard_hidden",
+           "space", "type", "type_ref", "used_outside", "user_links", "version"}
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # The longest text that says something of an object: names, types and settings are shorter.
 MAX_WORD = 1024

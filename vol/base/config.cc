@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/percent.h"
+
 namespace h5zarr {
 namespace {
 
@@ -152,27 +154,6 @@ std::string KeyNames() {
   return names;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string PercentDecode(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-        HexDigit(text[i + 2]) >= 0) {
-      decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -203,7 +184,7 @@ Status Config::Apply(std::string_view text) {
       return InvalidArgumentError("h5zarr configuration: '" + std::string(item) +
                                   "' is not key=value; the valid keys are " + KeyNames());
     }
-    const std::string value = PercentDecode(Trim(item.substr(equals + 1)));
+    const std::string value = PercentDecoded(Trim(item.substr(equals + 1)));
     H5ZARR_RETURN_IF_ERROR(ApplyOne(Trim(item.substr(0, equals)), value, this));
   }
   return OkStatus();

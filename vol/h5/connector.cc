@@ -1,6 +1,5 @@
 #include "h5/connector.h"
 
-#include <cstdio>
 #include <cstring>
 
 #include "h5/request.h"
@@ -178,16 +177,17 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
                    void** request) {
   Object* object = AsObject(opaque);
   const std::shared_ptr<shadow::StoreFile> store = object->store;
-  if (host::HostIsTerminating()) RunSerially();
+  const bool terminating = host::HostIsTerminating();
+  if (terminating) RunSerially();
   if (request == nullptr) WaitForRequests(object);
-  const Status saved = SaveBeforeClose(object);
-  if (!saved.ok()) {
-    if (!host::HostIsTerminating()) {
+  // While the library terminates everything has been saved, or said to be lost, by SaveAtClose: to try again
+  // at each of a store's files would fail for lack of types, and use HDF5 while it clears its identifiers.
+  if (!terminating) {
+    const Status saved = SaveBeforeClose(object);
+    if (!saved.ok()) {
       host::PushStatus(saved, operation);
       return -1;
     }
-    std::fprintf(stderr, "h5zarr: '%s' could not be saved at exit: %s\n", store->name().c_str(),
-                 saved.message().c_str());
   }
   if (store != nullptr && object->counted) {
     if (store->open_objects() == 1) GetConnector().stores.Remove(store.get());

@@ -3,35 +3,20 @@
 #include <sys/stat.h>
 
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 
+#include "base/percent.h"
 #include "location/location.h"
-#include "store/url.h"
 #include "store/local_store.h"
+#include "store/url.h"
 #include "zarr/hierarchy.h"
 
 namespace h5zarr {
 namespace {
 
 constexpr std::string_view kRemoteSchemes[] = {"s3://"};
-
-std::string PercentDecoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::sscanf(std::string(text.substr(i + 1, 2)).c_str(), "%2x", &value) == 1) {
-      decoded += static_cast<char>(value);
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
 
 // Without '/' at the end of the path: the same store by either name.
 std::string CanonicalUrl(Url url) {

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "icechunk/repository.h"
+#include "store/read_only_store.h"
 
 namespace h5zarr::icechunk {
 namespace {
@@ -38,7 +39,7 @@ struct FoundChunk {
   ManifestPtr manifest;
 };
 
-class IcechunkStore : public Store {
+class IcechunkStore : public ReadOnlyStore {
  public:
   IcechunkStore(std::unique_ptr<Store> place, Repository repository, Snapshot snapshot,
                 std::string name)
@@ -51,7 +52,6 @@ class IcechunkStore : public Store {
   Status SetRoot(std::string_view node_path);
 
   std::string Describe() const override { return name_; }
-  bool read_only() const override { return true; }
   Status CheckThere() override { return place_->CheckThere(); }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
@@ -61,17 +61,9 @@ class IcechunkStore : public Store {
   Status Walk(std::string_view prefix,
               const std::function<Status(std::string_view, uint64_t)>& visit) override;
 
-  Status Write(std::string_view, ByteSpan) override { return ReadOnly(); }
-  Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view) override { return ReadOnly(); }
-  Result<bool> Delete(std::string_view) override { return ReadOnly(); }
-  Status DeletePrefix(std::string_view) override { return ReadOnly(); }
-  Status RenamePrefix(std::string_view, std::string_view) override { return ReadOnly(); }
-  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override {
-    return std::shared_ptr<void>();
-  }
 
  private:
-  Status ReadOnly() const {
+  Status Refusal() const override {
     return PermissionDeniedError("'" + name_ +
                                  "': a version of an Icechunk repository never changes");
   }

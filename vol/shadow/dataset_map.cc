@@ -329,36 +329,41 @@ Status SetContiguous(const Json& hdf5, const Extent& extent, const Config& confi
   return SetSpace(extent.dims, maxdims, header);
 }
 
-// Whether what `_hdf5` says is true of another array: programs copy attributes from array to array, and
-// change arrays, and know nothing of it.
-bool IsStale(const zarr::ArrayMetadata& metadata, const Json& hdf5) {
+// Reads the element type into `header`; false where what `_hdf5` says is not true of the array: programs
+// copy attributes from array to array, and change arrays, and know nothing of it.
+Result<bool> ReadTypeOfSame(const zarr::ArrayMetadata& metadata, const Json& hdf5,
+                            const std::optional<ElementMap>& element, DatasetHeader* header) {
   const std::vector<uint64_t>& shape = metadata.shape;
-  if (StringMember(hdf5, "space") == "null" && std::find(shape.begin(), shape.end(), 0) == shape.end()) {
-    return true;
+  if (StringMember(hdf5, "space") == "null" &&
+      std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+    return false;
   }
-  std::size_t rank = shape.size();
-  if (const Json* type = zarr::FindMember(hdf5, "type"); type != nullptr && TypeFromJson(*type).ok()) {
-    const Result<ElementMap> map = MapFromZarr(metadata.dtype, shape, *type);
-    if (!map.ok()) return true;
-    rank -= map->elem_dims.size();
+  const Status read = ReadType(metadata, hdf5, element, header);
+  if (!read.ok()) {
+    const Json* type = zarr::FindMember(hdf5, "type");
+    if (type != nullptr && TypeFromJson(*type).ok()) return false;  // a type, and not this array's
+    return read;
   }
   const Json* maxshape = zarr::FindMember(hdf5, "maxshape");
-  return maxshape != nullptr && maxshape->is_array() && maxshape->size() != rank;
+  return maxshape == nullptr || !maxshape->is_array() ||
+         maxshape->size() == shape.size() - header->element.elem_dims.size();
 }
 
 Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,
                                  bool writable, const std::optional<ElementMap>& element) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
   Json hdf5 = found != nullptr && found->is_object() ? *found : Json();
-  if (!element && IsStale(metadata, hdf5)) {
+  DatasetHeader header;
+  H5ZARR_ASSIGN_OR_RETURN(const bool same, ReadTypeOfSame(metadata, hdf5, element, &header));
+  if (!same) {
     if (Tracing(TraceLevel::kDecisions)) {
       Trace("an array's _hdf5 is left aside, it says what is not true of the array: " +
             zarr::BriefJson(hdf5));
     }
     hdf5 = Json();
+    header = DatasetHeader();
+    H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, element, &header));
   }
-  DatasetHeader header;
-  H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, element, &header));
   Extent extent;
   extent.dims.assign(
       metadata.shape.begin(),

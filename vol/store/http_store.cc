@@ -6,6 +6,7 @@
 #include "store/http_engine.h"
 #include "store/http_read.h"
 #include "store/http_session.h"
+#include "store/read_only_store.h"
 #include "store/url.h"
 
 namespace h5zarr {
@@ -14,13 +15,12 @@ namespace {
 // A size that was seen so recently is believed: each batch that met an absent chunk asks for its array's.
 constexpr std::chrono::seconds kSizeLifetime{5};
 
-class HttpStore : public Store {
+class HttpStore : public ReadOnlyStore {
  public:
   HttpStore(Url base, std::shared_ptr<HttpSession> session)
       : base_(std::move(base)), session_(std::move(session)) {}
 
   std::string Describe() const override { return base_.Shown(); }
-  bool read_only() const override { return true; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
     const auto url_of = [this](std::string_view key) { return base_.WithKey(key); };
@@ -34,12 +34,6 @@ class HttpStore : public Store {
               const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
     return CannotList();
   }
-  Status Write(std::string_view, ByteSpan) override { return ReadOnly(); }
-  Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view) override { return ReadOnly(); }
-  Result<bool> Delete(std::string_view) override { return ReadOnly(); }
-  Status DeletePrefix(std::string_view) override { return ReadOnly(); }
-  Status RenamePrefix(std::string_view, std::string_view) override { return ReadOnly(); }
-  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return ReadOnly(); }
 
  private:
   Status CannotList() const {
@@ -47,7 +41,7 @@ class HttpStore : public Store {
                             "consolidated metadata (zarr.consolidate_metadata makes it); open them "
                             "by their paths");
   }
-  Status ReadOnly() const {
+  Status Refusal() const override {
     return PermissionDeniedError("'" + Describe() + "': over HTTP stores can only be read");
   }
 

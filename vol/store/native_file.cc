@@ -8,6 +8,7 @@
 
 #include "store/local_read.h"
 #include "store/posix_file.h"
+#include "store/read_only_store.h"
 
 namespace h5zarr {
 namespace {
@@ -34,13 +35,12 @@ class OneFile final : public ObjectFiles {
   const OpenFile& file_;
 };
 
-class NativeFileStore final : public Store {
+class NativeFileStore final : public ReadOnlyStore {
  public:
   NativeFileStore(OpenFile file, Buffer index)
       : file_(std::move(file)), index_(std::move(index)), scratch_(options_.coalesce_max_bytes) {}
 
   std::string Describe() const override { return file_.path; }
-  bool read_only() const override { return true; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view) override {
@@ -50,18 +50,14 @@ class NativeFileStore final : public Store {
   Result<std::optional<Buffer>> Read(std::string_view, Generation*) override {
     return RangesOnly();
   }
-  Status Write(std::string_view, ByteSpan) override { return RangesOnly(); }
-  Result<bool> Delete(std::string_view) override { return RangesOnly(); }
-  Status DeletePrefix(std::string_view) override { return RangesOnly(); }
-  Status RenamePrefix(std::string_view, std::string_view) override { return RangesOnly(); }
   Result<std::vector<ListEntry>> List(std::string_view) override { return RangesOnly(); }
   Status Walk(std::string_view,
               const std::function<Status(std::string_view, uint64_t)>&) override {
     return RangesOnly();
   }
-  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return RangesOnly(); }
 
  private:
+  Status Refusal() const override { return RangesOnly(); }
   uint64_t object_bytes() const { return file_.file_bytes + index_.size_bytes(); }
   Status RangesOnly() const {
     return UnsupportedError("'" + file_.path + "' is an HDF5 file: only ranges of it are read");

@@ -1,7 +1,6 @@
 #include "store/reference_store.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -9,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/percent.h"
 #include "store/http_engine.h"
 #include "store/http_read.h"
 #include "store/http_session.h"
 #include "store/list_keys.h"
 #include "store/local_store.h"
 #include "store/posix_file.h"
+#include "store/read_only_store.h"
 #include "store/read_plan.h"
 #include "store/reference_index.h"
 #include "store/tar_index.h"
@@ -41,21 +42,6 @@ struct Place {
   TarMembers members;      // with what else is in that
 };
 
-std::string PercentDecoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::sscanf(std::string(text.substr(i + 1, 2)).c_str(), "%2x", &value) == 1) {
-      decoded += static_cast<char>(value);
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
 // The key of the file at `path`, which is absolute: without empty segments and dots.
 std::string KeyOfFile(std::string_view path) {
   std::vector<std::string_view> kept;
@@ -71,7 +57,7 @@ std::string KeyOfFile(std::string_view path) {
   return key;
 }
 
-class ReferenceStore : public Store {
+class ReferenceStore : public ReadOnlyStore {
  public:
   ReferenceStore(std::unique_ptr<ReferenceIndex> index, std::string name, Place place,
                  std::shared_ptr<HttpSession> session)
@@ -80,7 +66,6 @@ class ReferenceStore : public Store {
         files_(MakeLocalStore("/", {.read_only = true})) {}
 
   std::string Describe() const override { return name_; }
-  bool read_only() const override { return true; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
@@ -93,12 +78,6 @@ class ReferenceStore : public Store {
               const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
     return UnsupportedError("'" + name_ + "': the sizes of all references are not known");
   }
-  Status Write(std::string_view, ByteSpan) override { return ReadOnly(); }
-  Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view) override { return ReadOnly(); }
-  Result<bool> Delete(std::string_view) override { return ReadOnly(); }
-  Status DeletePrefix(std::string_view) override { return ReadOnly(); }
-  Status RenamePrefix(std::string_view, std::string_view) override { return ReadOnly(); }
-  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return ReadOnly(); }
 
  private:
   // Ops of a batch that one kind of target answers.
@@ -110,7 +89,7 @@ class ReferenceStore : public Store {
     std::unordered_map<std::string, std::size_t> url_numbers;
   };
 
-  Status ReadOnly() const {
+  Status Refusal() const override {
     return PermissionDeniedError("'" + name_ + "': references can only be read");
   }
   Result<Target> Locate(std::string_view key, const Reference& reference) const;

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "store/list_keys.h"
+#include "store/read_only_store.h"
 #include "store/read_plan.h"
 #include "store/zip_library.h"
 
@@ -30,14 +31,13 @@ struct Member {
 };
 using Members = std::map<std::string, Member, std::less<>>;
 
-class ZipStore : public Store {
+class ZipStore : public ReadOnlyStore {
  public:
   ZipStore(const ZipLibrary* zip, zip_t* archive, std::string path, Members members)
       : zip_(*zip), archive_(archive), path_(std::move(path)), members_(std::move(members)) {}
   ~ZipStore() override { zip_.discard(archive_); }
 
   std::string Describe() const override { return path_; }
-  bool read_only() const override { return true; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
     double cost_ns = 0;
@@ -82,15 +82,9 @@ class ZipStore : public Store {
     return OkStatus();
   }
 
-  Status Write(std::string_view, ByteSpan) override { return ReadOnly(); }
-  Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view) override { return ReadOnly(); }
-  Result<bool> Delete(std::string_view) override { return ReadOnly(); }
-  Status DeletePrefix(std::string_view) override { return ReadOnly(); }
-  Status RenamePrefix(std::string_view, std::string_view) override { return ReadOnly(); }
-  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return ReadOnly(); }
 
  private:
-  Status ReadOnly() const {
+  Status Refusal() const override {
     return PermissionDeniedError("'" + path_ + "': a ZIP archive can only be read");
   }
   std::string NameOf(std::string_view key) const {

@@ -105,6 +105,21 @@ def test_attributes_that_wait_when_the_program_ends_are_saved(program, store, ho
         assert f["g/d"].attrs["k"] == 27
 
 
+@pytest.mark.parametrize("name", ["f.zarr", "f.h5"])
+@pytest.mark.parametrize("handles", [1, 3, 4, 30])
+@pytest.mark.parametrize("how", ["exit", "h5close"])
+def test_a_file_left_open_many_times_is_saved(program, tmp_path, name, handles, how):
+    assert_ok(program("many_handles"), tmp_path / name, handles, how)
+    assert_ok(program("many_handles"), tmp_path / name, handles, "read")
+
+
+@pytest.mark.parametrize("name", ["f.zarr", "f.h5"])
+@pytest.mark.parametrize("degree", ["weak", "semi", "strong"])
+def test_a_file_left_open_many_times_is_saved_at_every_close_degree(program, tmp_path, name, degree):
+    assert_ok(program("many_handles"), tmp_path / name, 5, "exit", degree)
+    assert_ok(program("many_handles"), tmp_path / name, 5, "read")
+
+
 def test_transfers_go_on_while_the_program_does_something_else(program, store):
     assert_ok(program("async"), store)
 

@@ -25,7 +25,7 @@ herr_t initialize(hid_t vipl_id) {
   }
   connector->external_links_registered = false;
   connector->filters_registered = false;
-  connector->saves_at_close = false;
+  connector->registered_at_close = false;
   return 0;
 }
 
@@ -180,8 +180,9 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
   const bool terminating = host::HostIsTerminating();
   if (terminating) RunSerially();
   if (request == nullptr) WaitForRequests(object);
-  // While the library terminates everything has been saved, or said to be lost, by SaveAtClose: to try again
-  // at each of a store's files would fail for lack of types, and use HDF5 while it clears its identifiers.
+  // While the library terminates everything has been saved, or said to be lost, before (at_close): to try
+  // again at each of a store's files would fail for lack of types, and use HDF5 while it clears its
+  // identifiers.
   if (!terminating) {
     const Status saved = SaveBeforeClose(object);
     if (!saved.ok()) {

@@ -31,7 +31,7 @@ struct Connector {
   NativeFiles native_files;
   bool external_links_registered = false;
   bool filters_registered = false;
-  bool saves_at_close = false;    // SaveAtClose is registered with HDF5
+  bool registered_at_close = false;  // see RegisterAtClose
   // Whether HDF5 is wrapping a file for its own use at the moment, and whose connector it will call on
   // what it gets.
   enum class PostOpen { kNo, kForUs, kForNative };

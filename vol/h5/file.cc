@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "h5/at_close.h"
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "h5/file_name.h"
@@ -109,24 +110,9 @@ bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
   return false;
 }
 
-// Files that the program leaves open are saved when the library begins to close, while it still has its
-// types: by the time it closes them, attributes could no longer be read.
-void SaveAtClose(void*) {
-  RunSerially();
-  for (const std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
-    const Status saved = host::CatchAll([&] { return store->SaveForClose(); });
-    if (!saved.ok()) {
-      std::fprintf(stderr, "h5zarr: '%s' could not be saved at exit: %s\n", store->name().c_str(),
-                   saved.message().c_str());
-    }
-  }
-}
-
 void PrepareHost() {
   host::LoadVariables();
-  if (!GetConnector().saves_at_close) {
-    GetConnector().saves_at_close = H5atclose(SaveAtClose, nullptr) >= 0;
-  }
+  RegisterAtClose();
   RegisterExternalLinks();
   RegisterFilters();
 }

@@ -19,7 +19,7 @@ struct LocalStoreOptions {
   // Two ranges of one object are read as one when the gap between them is at most this…
   uint64_t coalesce_gap_bytes = 16 << 10;
   // …and the joint range stays at most this.
-  uint64_t coalesce_max_bytes = 2 << 20;
+  uint64_t coalesce_max_bytes = 256 << 10;
 };
 
 // `root` must be an absolute path; it need not exist (then everything is absent, and the first

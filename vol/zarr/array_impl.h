@@ -123,8 +123,8 @@ struct Array::Impl {
   Status ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
                    CachedChunk* chunk) const;
   Status ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const;
-  Result<ByteSpan> GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
-                              MutableByteSpan target) const;
+  ByteSpan GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
+                      MutableByteSpan target) const;
 
   // --- array_put.cc ---
   // An object to be stored as a whole, from `chunks` inner chunks: all that have elements within
@@ -140,20 +140,24 @@ struct Array::Impl {
   };
   // Gives the decoded inner chunk `chunk` (0 … chunks - 1) of an object: where it lies, which must
   // last until the object is stored, or else put into `target`. Called by several threads at once.
-  using ChunkSource = std::function<Result<SourceChunk>(const WholeObject& object, uint64_t chunk,
-                                                        MutableByteSpan target)>;
+  using ChunkSource =
+      std::function<SourceChunk(const WholeObject& object, uint64_t chunk, MutableByteSpan target)>;
   // Encodes and stores all objects, whatever was there before; deletes those that are all fill.
   // Every one is tried; returns the first failure.
   Status PutWhole(std::span<WholeObject> objects, const ChunkSource& source);
   struct Group;
   Status PutWholeSlice(std::span<WholeObject> objects, const ChunkSource& source);
   std::vector<Group> MakeGroups(std::span<const WholeObject> objects, double* cost_ns);
+  Result<Buffer> RoomForGroup(uint64_t chunks);
   Result<EncodedGroup> EncodeGroup(const WholeObject& object, const Group& group,
                                    const ChunkSource& source);
   Status PutPlain(uint64_t object, EncodedGroup encoded);
 
   // --- array_store.cc ---
   Status BeforeWrite();
+  // The elements of an inner chunk as they are to be encoded: where options.before_encode changes them a
+  // copy in `*changed`, which may be used again for the next chunk.
+  Result<ByteSpan> BeforeEncode(ByteSpan elems, Buffer* changed) const;
   // A decoded inner chunk. The result may borrow from `elems`.
   Result<EncodedChunk> EncodeElems(ByteSpan elems) const;
   // Stores all dirty chunks of these objects; those that were stored are clean afterwards. Tries

@@ -24,19 +24,59 @@ constexpr double kMinGroupNs = 200'000;
 // Objects in work at once: each costs memory before its first chunk.
 constexpr std::size_t kObjectsAtOnce = 1 << 14;
 
-// `used` bytes of a buffer that grows by doubling.
-Status AppendGrowing(ByteSpan bytes, uint64_t* used, Buffer* buffer) {
-  const auto needed = CheckedAdd(*used, bytes.size());
-  if (!needed) return OutOfRangeError("a shard would exceed 2^64 bytes");
-  if (*needed > buffer->size_bytes()) {
-    H5ZARR_ASSIGN_OR_RETURN(Buffer larger, Buffer::Allocate(std::max(*needed, *used * 2)));
-    if (*used != 0) std::memcpy(larger.data(), buffer->data(), *used);
-    *buffer = std::move(larger);
+// The encoded chunks of a group, one after the other: where the source has them so, else in `owner`.
+class GroupBytes {
+ public:
+  explicit GroupBytes(Buffer owner) : owner_(std::move(owner)) {}
+
+  // Where the next chunk may be put, to be added with one of the following.
+  MutableByteSpan room() { return owner_.span().subspan(used_bytes_); }
+  void AddEncoded(uint64_t bytes) { used_bytes_ += bytes; }
+
+  // Adds a chunk that is stored as it is. `lasts`: until the group is stored, so that it need not be
+  // copied. REQUIRES: room for it.
+  void AddElems(ByteSpan elems, bool lasts) {
+    if (begin_ == nullptr && lasts) begin_ = elems.data();
+    if (!lasts || elems.data() != begin_ + used_bytes_) {
+      if (begin_ != owner_.data() && used_bytes_ != 0) {
+        std::memcpy(owner_.data(), begin_, used_bytes_);
+      }
+      begin_ = owner_.data();
+      if (elems.data() != room().data()) std::memcpy(room().data(), elems.data(), elems.size());
+    }
+    used_bytes_ += elems.size();
   }
-  if (!bytes.empty()) std::memcpy(buffer->data() + *used, bytes.data(), bytes.size());
-  *used = *needed;
-  return OkStatus();
-}
+
+  // Adds a chunk to a buffer that grows by doubling.
+  Status AddGrowing(ByteSpan bytes) {
+    const auto needed = CheckedAdd(used_bytes_, bytes.size());
+    if (!needed) return OutOfRangeError("a shard would exceed 2^64 bytes");
+    if (*needed > owner_.size_bytes()) {
+      H5ZARR_ASSIGN_OR_RETURN(Buffer larger,
+                              Buffer::Allocate(std::max(*needed, used_bytes_ * 2)));
+      if (used_bytes_ != 0) std::memcpy(larger.data(), owner_.data(), used_bytes_);
+      owner_ = std::move(larger);
+    }
+    if (!bytes.empty()) std::memcpy(room().data(), bytes.data(), bytes.size());
+    used_bytes_ = *needed;
+    return OkStatus();
+  }
+
+  // Hands all over; a buffer that was not needed goes back to `scratch`.
+  void MoveTo(EncodedGroup* encoded, ScratchPool* scratch) {
+    if (begin_ != nullptr && begin_ != owner_.data()) {
+      encoded->bytes = {begin_, used_bytes_};
+      return scratch->Return(std::move(owner_));
+    }
+    encoded->owner = std::move(owner_);
+    encoded->bytes = encoded->owner.span().first(used_bytes_);
+  }
+
+ private:
+  Buffer owner_;
+  const std::byte* begin_ = nullptr;  // null: `owner_`, or nothing yet
+  uint64_t used_bytes_ = 0;
+};
 
 }  // namespace
 
@@ -48,71 +88,55 @@ struct Array::Impl::Group {
   uint64_t chunks = 0;
 };
 
-// Encodes a group's chunks behind one another into a buffer with room for a shard's index.
+// Room for `chunks` encoded chunks and a shard's index; none where only the data tell.
+Result<Buffer> Array::Impl::RoomForGroup(uint64_t chunks) {
+  const std::optional<uint64_t> most_bytes = leaf().MaxEncodedBytes();
+  if (!most_bytes) return Buffer();
+  const auto all_bytes = CheckedMul(*most_bytes, chunks);
+  const auto room_bytes =
+      all_bytes ? CheckedAdd(*all_bytes, sharding() ? sharding()->index_bytes : 0) : std::nullopt;
+  if (!room_bytes) return OutOfRangeError("a chunk is larger than any memory");
+  return scratch.Take(*room_bytes);
+}
+
+// Encodes a group's chunks behind one another.
 Result<EncodedGroup> Array::Impl::EncodeGroup(const WholeObject& object, const Group& group,
                                               const ChunkSource& source) {
-  const std::optional<uint64_t> most_bytes = leaf().MaxEncodedBytes();
-  const uint64_t chunk_bytes = leaf().decoded_bytes();
-  const uint64_t index_bytes = sharding() ? sharding()->index_bytes : 0;
-  const bool identity = leaf().is_identity();
-  EncodedGroup encoded;
-  encoded.chunks.reserve(group.chunks);
-  std::optional<uint64_t> room_bytes;
-  if (most_bytes) {
-    const auto all_bytes = CheckedMul(*most_bytes, group.chunks);
-    room_bytes = all_bytes ? CheckedAdd(*all_bytes, index_bytes) : std::nullopt;
-    if (!room_bytes) return OutOfRangeError("a chunk is larger than any memory");
-    H5ZARR_ASSIGN_OR_RETURN(encoded.owner, scratch.Take(*room_bytes));
-  }
+  const CodecChain& chain = leaf();
+  const bool identity = chain.is_identity();
+  const bool sized = chain.MaxEncodedBytes().has_value();
+  const uint64_t chunk_bytes = chain.decoded_bytes();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer room, RoomForGroup(group.chunks));
+  GroupBytes bytes(std::move(room));
   Buffer gathered, changed;
   if (!identity) {
     H5ZARR_ASSIGN_OR_RETURN(gathered, scratch.Take(chunk_bytes));
   }
-  const bool changes = options.before_encode && !is_vlen();
-  if (changes) {
-    H5ZARR_ASSIGN_OR_RETURN(changed, scratch.Take(chunk_bytes));
-  }
-  uint64_t used_bytes = 0;
+  EncodedGroup encoded;
+  encoded.chunks.reserve(group.chunks);
   for (uint64_t i = 0; i < group.chunks; ++i) {
-    const MutableByteSpan room =
-        most_bytes ? encoded.owner.span().subspan(used_bytes) : MutableByteSpan();
-    H5ZARR_ASSIGN_OR_RETURN(SourceChunk chunk,
-                            source(object, group.first_chunk + i,
-                                   identity ? room.first(chunk_bytes) : gathered.span()));
-    if (changes) {
-      std::copy_n(chunk.elems.data(), chunk_bytes, changed.data());
-      chunk.elems = changed.span().first(chunk_bytes);
-      options.before_encode(changed.span().first(chunk_bytes));
-    }
-    if (omits_fill() && leaf().IsFill(chunk.elems)) continue;
-    uint64_t stored_bytes = 0;
-    if (identity && group.chunks == 1 && !changes) {
-      encoded.bytes = chunk.elems;  // stored from where it lies
-      stored_bytes = chunk_bytes;
-    } else if (identity) {
-      if (chunk.elems.data() != room.data()) std::copy_n(chunk.elems.data(), chunk_bytes, room.data());
-      stored_bytes = chunk_bytes;
-    } else if (most_bytes) {
-      auto used = leaf().EncodeInto(chunk.elems, room);
+    SourceChunk chunk = source(object, group.first_chunk + i,
+                               identity ? bytes.room().first(chunk_bytes) : gathered.span());
+    H5ZARR_ASSIGN_OR_RETURN(chunk.elems, BeforeEncode(chunk.elems, &changed));
+    if (omits_fill() && chain.IsFill(chunk.elems)) continue;
+    uint64_t stored_bytes = chunk_bytes;
+    if (identity) {
+      bytes.AddElems(chunk.elems, changed.empty());
+    } else if (sized) {
+      auto used = chain.EncodeInto(chunk.elems, bytes.room());
       if (!used.ok()) return used.status().WithContext(Describe(chunk.id));
       stored_bytes = *used;
+      bytes.AddEncoded(stored_bytes);
     } else {
-      auto bytes = leaf().Encode(chunk.elems);
-      if (!bytes.ok()) return bytes.status().WithContext(Describe(chunk.id));
-      stored_bytes = bytes->size_bytes();
-      H5ZARR_RETURN_IF_ERROR(AppendGrowing(bytes->span(), &used_bytes, &encoded.owner));
-      used_bytes -= stored_bytes;
+      auto made = chain.Encode(chunk.elems);
+      if (!made.ok()) return made.status().WithContext(Describe(chunk.id));
+      stored_bytes = made->size_bytes();
+      H5ZARR_RETURN_IF_ERROR(bytes.AddGrowing(made->span()));
     }
-    used_bytes += stored_bytes;
     encoded.chunks.push_back({grid.EntryOf(chunk.id), stored_bytes});
   }
   if (!gathered.empty()) scratch.Return(std::move(gathered));
-  if (!changed.empty()) scratch.Return(std::move(changed));
-  if (encoded.bytes.empty()) {
-    encoded.bytes = encoded.owner.span().first(used_bytes);
-  } else if (encoded.bytes.data() != encoded.owner.data()) {
-    scratch.Return(std::exchange(encoded.owner, Buffer()));
-  }
+  bytes.MoveTo(&encoded, &scratch);
   return encoded;
 }
 

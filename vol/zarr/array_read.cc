@@ -174,9 +174,12 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
   std::vector<std::pair<Impl*, uint64_t>> rooms;
   JobCursor cursor(requests, plans, arrays);
   ReadJob job;
+  uint64_t chunks = 0;
+  for (const Plan& plan : plans) chunks += plan.chunks();
   bool more = cursor.Next(&job);
   while (more) {
     ReadBatch batch(arrays[0]->executor());
+    batch.Reserve(std::min<uint64_t>(chunks, kMaxSliceJobs));
     uint64_t kept_bytes = 0;  // decoded and not in the caller's buffers, by the end of the slice
     while (more && batch.jobs().size() < kMaxSliceJobs &&
            kept_bytes < job.array->options.memory_bytes) {

@@ -35,14 +35,20 @@ Status Array::Impl::BeforeWrite() {
   return OkStatus();
 }
 
+Result<ByteSpan> Array::Impl::BeforeEncode(ByteSpan elems, Buffer* changed) const {
+  if (!options.before_encode || is_vlen()) return elems;
+  if (changed->size_bytes() != elems.size()) {
+    H5ZARR_ASSIGN_OR_RETURN(*changed, Buffer::Allocate(elems.size()));
+  }
+  std::copy(elems.begin(), elems.end(), changed->data());
+  options.before_encode(changed->span());
+  return ByteSpan(changed->span());
+}
+
 Result<EncodedChunk> Array::Impl::EncodeElems(ByteSpan elems) const {
   EncodedChunk encoded;
   Buffer changed;
-  if (options.before_encode && !is_vlen()) {
-    H5ZARR_ASSIGN_OR_RETURN(changed, Buffer::CopyOf(elems));
-    options.before_encode(changed.span());
-    elems = changed.span();
-  }
+  H5ZARR_ASSIGN_OR_RETURN(elems, BeforeEncode(elems, &changed));
   if (omits_fill() && leaf().IsFill(elems)) return encoded;
   if (leaf().is_identity()) {
     encoded.bytes = elems;
@@ -128,8 +134,7 @@ Status Array::Impl::StoreWhole(std::span<const uint64_t> ids) {
     objects.push_back({id, chunks.back().size(), {}});
   }
   const WholeObject* const all = objects.data();
-  auto source = [&](const WholeObject& object, uint64_t chunk,
-                    MutableByteSpan) -> Result<SourceChunk> {
+  auto source = [&](const WholeObject& object, uint64_t chunk, MutableByteSpan) {
     const CachedChunk& cached = *chunks[static_cast<std::size_t>(&object - all)][chunk];
     return SourceChunk{cached.id, cached.data.elems.span()};
   };

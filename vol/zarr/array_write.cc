@@ -131,8 +131,8 @@ Status Array::Impl::ApplyTask(const Plan& plan, const ChunkTask& task, const std
 }
 
 // A wholly covered inner chunk: where it lies in `buffer`, else gathered into `target`.
-Result<ByteSpan> Array::Impl::GatherTask(const Plan& plan, const ChunkTask& task,
-                                         const std::byte* buffer, MutableByteSpan target) const {
+ByteSpan Array::Impl::GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
+                                 MutableByteSpan target) const {
   const bool full = task.elems == leaf().elems();
   if (!full) FillContiguous(target, leaf().fill_elem());
   const std::byte* in_place = nullptr;
@@ -158,11 +158,9 @@ Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
     objects.push_back({plan.ObjectId(ordinal), plan.ChunkCount(ordinal), {}});
   }
   const WholeObject* const all = objects.data();
-  auto source = [&](const WholeObject& object, uint64_t chunk,
-                    MutableByteSpan target) -> Result<SourceChunk> {
+  auto source = [&](const WholeObject& object, uint64_t chunk, MutableByteSpan target) {
     const ChunkTask task = plan.Chunk(object_ordinals[&object - all], chunk);
-    H5ZARR_ASSIGN_OR_RETURN(const ByteSpan elems, GatherTask(plan, task, buffer, target));
-    return SourceChunk{task.id, elems};
+    return SourceChunk{task.id, GatherTask(plan, task, buffer, target)};
   };
   const Status status = PutWhole(objects, source);
   for (const WholeObject& object : objects) {

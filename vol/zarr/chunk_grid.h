@@ -44,8 +44,11 @@ class ChunkGrid {
   // What dimension `dim` adds to the id of an inner chunk whose coordinate in the grid of *all*
   // inner chunks is `inner_coord`; an id is the sum over the dimensions.
   uint64_t IdPart(std::size_t dim, uint64_t inner_coord) const {
-    return inner_coord / per_object_[dim] * id_strides_[dim] +
-           inner_coord % per_object_[dim] * entry_strides_[dim];
+    return IdPart(dim, inner_coord / per_object_[dim], inner_coord % per_object_[dim]);
+  }
+  // The same where the object's coordinate and the one within the object are known.
+  uint64_t IdPart(std::size_t dim, uint64_t object_coord, uint64_t coord_in_object) const {
+    return object_coord * id_strides_[dim] + coord_in_object * entry_strides_[dim];
   }
   uint64_t ObjectOf(uint64_t id) const { return id / entries_; }
   uint64_t EntryOf(uint64_t id) const { return id % entries_; }

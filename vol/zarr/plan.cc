@@ -25,6 +25,16 @@ Status CheckDimSelection(const DimSelection& selection, uint64_t extent, std::si
   return OkStatus();
 }
 
+// Splits the index of the innermost of the dimensions that `ordinal` numbers off it. There may be very many
+// chunks, and divisions are slow.
+uint64_t TakeIndex(uint64_t* ordinal, uint64_t count) {
+  if (*ordinal < count) return std::exchange(*ordinal, 0);
+  if (count == 1) return 0;
+  const uint64_t index = *ordinal % count;
+  *ordinal /= count;
+  return index;
+}
+
 }  // namespace
 
 void Piece::Simplify() {
@@ -93,46 +103,53 @@ Status Plan::AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_
   }
   if (blocks.count == 1) blocks.stride = blocks.block;
   const uint64_t total = blocks.count * blocks.block;
-  for (uint64_t k = 0; k < total;) {
-    const uint64_t first = blocks.start + k / blocks.block * blocks.stride + k % blocks.block;
-    const uint64_t chunk = first / inner;
+  const uint64_t last = blocks.start + (blocks.count - 1) * blocks.stride + blocks.block - 1;
+  const uint64_t most_chunks = std::min(total, last / inner - blocks.start / inner + 1);
+  out.chunks.reserve(most_chunks);
+  out.parts.reserve(most_chunks);
+  // The next index to be selected: `in_block` into the block at `block_start`, of `blocks_left`.
+  uint64_t block_start = blocks.start, in_block = 0, blocks_left = blocks.count, ordinal = 0;
+  while (blocks_left > 0) {
+    const uint64_t chunk = (block_start + in_block) / inner;
     const uint64_t low = chunk * inner;
     const uint64_t high = low + std::min(inner, extent - low);
-    const uint64_t first_part = out.parts.size(), first_ordinal = k;
-    auto add = [&](uint64_t at, uint64_t count, uint64_t block) {
-      out.parts.push_back({at - low, count, blocks.stride, block, k});
-      k += count * block;
+    const uint64_t first_part = out.parts.size(), first_ordinal = ordinal;
+    auto add = [&](uint64_t count, uint64_t block) {
+      out.parts.push_back({block_start + in_block - low, count, blocks.stride, block, ordinal});
+      ordinal += count * block;
+      in_block += block;
+      if (in_block < blocks.block) return;
+      in_block = 0;
+      block_start += count * blocks.stride;
+      blocks_left -= count;
     };
-    if (k % blocks.block != 0) {  // the rest of a block that began in an earlier chunk
-      add(first, 1, std::min(blocks.block - k % blocks.block, high - first));
+    if (in_block != 0) {  // the rest of a block that began in an earlier chunk
+      add(1, std::min(blocks.block - in_block, high - (block_start + in_block)));
     }
-    if (k < total && k % blocks.block == 0) {
-      const uint64_t at = blocks.start + k / blocks.block * blocks.stride;
-      if (at < high && high - at >= blocks.block) {
-        const uint64_t fit = (high - at - blocks.block) / blocks.stride + 1;
-        add(at, std::min(fit, blocks.count - k / blocks.block), blocks.block);
-      }
+    if (blocks_left > 0 && in_block == 0 && block_start < high &&
+        high - block_start >= blocks.block) {
+      const uint64_t fit = (high - block_start - blocks.block) / blocks.stride + 1;
+      add(std::min(fit, blocks_left), blocks.block);
     }
-    if (k < total && k % blocks.block == 0) {
-      const uint64_t at = blocks.start + k / blocks.block * blocks.stride;
-      if (at < high) add(at, 1, high - at);  // a block that ends in a later chunk
+    if (blocks_left > 0 && in_block == 0 && block_start < high) {
+      add(1, high - block_start);  // a block that ends in a later chunk
     }
-    AddDimChunk(dim, chunk, first_part, k - first_ordinal);
+    AddDimChunk(dim, chunk, high - low, first_part, ordinal - first_ordinal);
   }
   return OkStatus();
 }
 
-void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t first_part, uint64_t elems) {
+void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent,
+                       uint64_t first_part, uint64_t elems) {
   Dim& out = dims_[dim];
-  const uint64_t inner = grid_->inner_shape()[dim];
-  const uint64_t extent = grid_->shape()[dim];
+  const uint64_t per_object = grid_->per_object()[dim];
+  const uint64_t object = inner_coord / per_object;
   DimChunk chunk;
-  chunk.id_part = grid_->IdPart(dim, inner_coord);
+  chunk.id_part = grid_->IdPart(dim, object, inner_coord - object * per_object);
   chunk.elems = elems;
   chunk.first_part = first_part;
   chunk.part_count = static_cast<uint32_t>(out.parts.size() - first_part);
-  chunk.whole = elems == std::min(inner, extent - inner_coord * inner);
-  const uint64_t object = inner_coord / grid_->per_object()[dim];
+  chunk.whole = elems == chunk_extent;
   if (out.objects.empty() || out.objects.back().coord != object) {
     out.objects.push_back({object, out.chunks.size(), 0, true});
   }
@@ -141,6 +158,13 @@ void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t first_par
   // Whole when no chunk was partly selected; that none is missing shows once the last has come.
   if (!chunk.whole) owner.whole = false;
   out.chunks.push_back(chunk);
+}
+
+uint64_t Plan::chunks() const {
+  if (is_runs_) return run_chunks_.size();
+  uint64_t count = objects_ == 0 ? 0 : 1;
+  for (const Dim& dim : dims_) count *= dim.chunks.size();
+  return count;
 }
 
 uint64_t Plan::ObjectId(uint64_t object_ordinal) const {
@@ -155,9 +179,7 @@ uint64_t Plan::ObjectId(uint64_t object_ordinal) const {
 
 void Plan::ObjectIndexes(uint64_t object_ordinal, uint64_t* indexes) const {
   for (std::size_t dim = dims_.size(); dim-- > 0;) {
-    const uint64_t count = dims_[dim].objects.size();
-    indexes[dim] = object_ordinal % count;
-    object_ordinal /= count;
+    indexes[dim] = TakeIndex(&object_ordinal, dims_[dim].objects.size());
   }
 }
 
@@ -165,8 +187,7 @@ void Plan::ChunkIndexes(uint64_t object_ordinal, uint64_t chunk_ordinal, uint64_
   ObjectIndexes(object_ordinal, indexes);
   for (std::size_t dim = dims_.size(); dim-- > 0;) {
     const DimObject& object = dims_[dim].objects[indexes[dim]];
-    indexes[dim] = object.first_chunk + chunk_ordinal % object.chunk_count;
-    chunk_ordinal /= object.chunk_count;
+    indexes[dim] = object.first_chunk + TakeIndex(&chunk_ordinal, object.chunk_count);
   }
 }
 

@@ -75,6 +75,7 @@ class Plan {
 
   // Objects are numbered 0 … objects() - 1 in C order, the chunks of one as well.
   uint64_t objects() const { return objects_; }
+  uint64_t chunks() const;  // of all objects
   uint64_t ObjectId(uint64_t object_ordinal) const;
   uint64_t ChunkCount(uint64_t object_ordinal) const;
   // Every inner chunk of the object that lies within the array is selected whole.
@@ -135,7 +136,8 @@ class Plan {
   };
 
   Status AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_stride_bytes);
-  void AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t first_part, uint64_t elems);
+  void AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent,
+                   uint64_t first_part, uint64_t elems);
   Status AddRuns(const RunSelection& runs);
   void AddRun(const Run& run, std::size_t row_dims, std::span<const uint64_t> row_strides);
   void GroupSegments();

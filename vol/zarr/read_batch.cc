@@ -181,11 +181,21 @@ ReadBatch::StoreOps& ReadBatch::OpsOf(Store* store) {
   return stores_.emplace_back(store, StoreOps()).second;
 }
 
+const std::string& ReadBatch::KeyOf(const ReadJob& job) {
+  const uint64_t object = job.array->grid.ObjectOf(job.task.id);
+  if (last_key_array_ != job.array || last_key_object_ != object) {
+    last_key_ = job.array->Key(object);
+    last_key_array_ = job.array;
+    last_key_object_ = object;
+  }
+  return last_key_;
+}
+
 void ReadBatch::AddWholeOp(uint32_t job_index, const Place& place) {
   const ReadJob& job = jobs_[job_index];
   StoreOps& out = OpsOf(job.array->store);
   ReadOp op;
-  op.key = job.array->Key(job.array->grid.ObjectOf(job.task.id));
+  op.key = KeyOf(job);
   if (!place.whole_object) op.range = ByteRange::Span(place.offset, place.length);
   op.expected = place.generation;
   op.sink_cost_ns = SinkCostNs(job, job.array->leaf().decoded_bytes());

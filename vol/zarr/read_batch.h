@@ -33,6 +33,7 @@ struct ReadJob {
 class ReadBatch {
  public:
   explicit ReadBatch(Executor& executor) : executor_(executor) {}
+  void Reserve(std::size_t jobs) { jobs_.reserve(jobs); }
   void Add(ReadJob job) { jobs_.push_back(std::move(job)); }
   std::vector<ReadJob>& jobs() { return jobs_; }
 
@@ -44,16 +45,20 @@ class ReadBatch {
   // A byte range of a chunk without codecs: a part of one piece.
   struct Window {
     uint32_t piece_ordinal = 0;
-    uint32_t first_dim = 0;  // the piece's dimensions from here on lie within the window
+    uint32_t first_dim = 0;  // the piece's dimensions from here on lie within the window,
+    uint64_t steps = 0;      // of this one so much
     uint64_t chunk_offset_bytes = 0;
     int64_t mem_offset_bytes = 0;
     bool direct = false;  // read to its place by the store
   };
   struct DataOp {
-    uint32_t job = 0;
+    uint32_t job = 0;  // the first, of windows that were joined
     bool has_window = false;
     Window window;
   };
+  // How a piece falls into windows, and all pieces of a job.
+  struct Split;
+  struct Splits;
   struct StoreOps {
     std::vector<ReadOp> ops;
     std::vector<DataOp> refs;
@@ -82,10 +87,15 @@ class ReadBatch {
   Status PlanOps();
   Result<Place> Locate(const ReadJob& job);
   bool AddWindows(uint32_t job_index, const Place& place);
+  static bool PrefersWhole(const ReadJob& job, const Splits& splits);
+  static Split SplitPiece(const Piece& piece, uint64_t elem_bytes);
+  bool ExtendsLast(const StoreOps& out, const ReadJob& job, const ReadOp& op) const;
   void AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece,
-                       uint32_t piece_ordinal);
+                       uint32_t piece_ordinal, const Split& split);
+  void AddWindowOp(const DataOp& ref, const Place& place, uint64_t window_bytes);
   void AddWholeOp(uint32_t job_index, const Place& place);
   StoreOps& OpsOf(Store* store);
+  const std::string& KeyOf(const ReadJob& job);
 
   Status RunLocal();
   Status Scatter(ReadJob& job, const std::byte* elems) const;
@@ -107,6 +117,10 @@ class ReadBatch {
   std::vector<std::pair<Store*, StoreOps>> stores_;
   std::map<std::pair<Array::Impl*, uint64_t>, IndexNeed> needs_;
   IndexNeed* last_need_ = nullptr;
+  // The key that was made last, and of what.
+  std::string last_key_;
+  const Array::Impl* last_key_array_ = nullptr;
+  uint64_t last_key_object_ = 0;
   ScratchPool scratch_;
   std::atomic<bool> saw_absent_ = false;  // some object was not there
   std::mutex keep_mutex_;  // guards every request's keep_alive while workers run

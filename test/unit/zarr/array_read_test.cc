@@ -118,7 +118,64 @@ TEST_CASE("short rows of a large chunk without codecs are read together") {
   f.store.ResetCounts();
   const auto column = ReadBox<uint16_t>(*f.array, {0, 3}, {rows, 1});
   for (uint64_t i = 0; i < rows; ++i) CHECK(column[i] == static_cast<uint16_t>(i * row + 3));
-  CHECK(f.store.reads == 1);
+  CHECK(f.store.reads == 2);
+}
+
+TEST_CASE("a column of a chunk without codecs is picked from ranges that a core's cache holds") {
+  const uint64_t rows = 10'000, row = 300;
+  Fixture f(Metadata({rows, row}, {rows, row}));
+  WriteBox(*f.array, {0, 0}, {rows, row}, Iota<uint16_t>(rows * row));
+  f.Open();
+  uint64_t longest_bytes = 0, all_bytes = 0;
+  f.store.before_batch = [&](std::span<ReadOp> ops) {
+    for (const ReadOp& op : ops) {
+      longest_bytes = std::max(longest_bytes, op.range.length);
+      all_bytes += op.range.length;
+    }
+  };
+  const auto column = ReadBox<uint16_t>(*f.array, {1, 3}, {rows - 1, 2});
+  for (uint64_t i = 1; i < rows; ++i) {
+    CHECK(column[2 * i - 2] == static_cast<uint16_t>(i * row + 3));
+    CHECK(column[2 * i - 1] == static_cast<uint16_t>(i * row + 4));
+  }
+  CHECK(longest_bytes <= 256 << 10);
+  CHECK(all_bytes <= rows * row * 2);
+}
+
+TEST_CASE("planes across the chunks of a shard without codecs are right along every dimension") {
+  const uint64_t n = 96, inner = 48;
+  Fixture f(Metadata({n, n, n}, {n, n, n}, DType::Uint(2), {Sharded({inner, inner, inner})}));
+  WriteBox(*f.array, {0, 0, 0}, {n, n, n}, Iota<uint16_t>(n * n * n));
+  for (std::size_t dim = 0; dim < 3; ++dim) {
+    std::vector<uint64_t> start(3, 0), count(3, n);
+    start[dim] = 50;
+    count[dim] = 1;
+    f.Open();
+    const auto plane = ReadBox<uint16_t>(*f.array, start, count);
+    uint64_t wrong = 0, at = 0;
+    for (uint64_t i = start[0]; i < start[0] + count[0]; ++i) {
+      for (uint64_t j = start[1]; j < start[1] + count[1]; ++j) {
+        for (uint64_t k = start[2]; k < start[2] + count[2]; ++k) {
+          wrong += plane[at++] != static_cast<uint16_t>((i * n + j) * n + k);
+        }
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("small inner chunks that lie as they are wanted are one read") {
+  Fixture f(Metadata({2000}, {1000}, DType::Uint(2), {Sharded({10})}));
+  WriteBox(*f.array, {0}, {2000}, Iota<uint16_t>(2000));
+  f.Open();
+  std::vector<uint64_t> lengths;
+  f.store.before_batch = [&](std::span<ReadOp> ops) {
+    for (const ReadOp& op : ops) {
+      if (op.range.kind == ByteRange::Kind::kSpan) lengths.push_back(op.range.length);
+    }
+  };
+  CHECK(ReadBox<uint16_t>(*f.array, {100}, {1700}) == Iota<uint16_t>(1700, 100));
+  CHECK(lengths == std::vector<uint64_t>{1800, 1600});
 }
 
 TEST_CASE("rows of an inner chunk without codecs are found within its shard") {

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 import zarr
 
+from command_support import COMMAND, needs_command
 from support import environment, run_python
 
 icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
 pytest.importorskip("versioned_hdf5", reason="no versioned-hdf5 in this environment")
 
-COMMAND = Path(os.environ.get("H5ZARR_COMMAND", Path(os.environ["H5ZARR_PLUGIN_DIR"]).parent / "h5zarr"))
 pytestmark = [
-    pytest.mark.skipif(not COMMAND.exists(), reason="the command h5zarr was not built (no libhdf5)"),
+    needs_command,
     pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr"),
 ]
 

@@ -74,9 +74,13 @@ Result<std::vector<std::string>> AttributeNames(hid_t object) {
   return names;
 }
 
-Result<std::string> TextAttribute(hid_t object, const std::string& name) {
+Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name));
-  H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value, ReadValue(attribute.get(), name));
+  return ReadValue(attribute.get(), name);
+}
+
+Result<std::string> TextAttribute(hid_t object, const std::string& name) {
+  H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value, ReadAttribute(object, name));
   H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeJson json, shadow::AttributeToJson(value, {}));
   if (!json.value.is_string()) return CorruptError("attribute '" + name + "' is no text");
   return json.value.get<std::string>();
@@ -108,8 +112,7 @@ Status AddAttributes(hid_t object, const std::vector<std::string>& without,
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, AttributeNames(object));
   for (const std::string& name : names) {
     if (std::find(without.begin(), without.end(), name) != without.end()) continue;
-    H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name));
-    H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value, ReadValue(attribute.get(), name));
+    H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value, ReadAttribute(object, name));
     const Result<shadow::AttributeJson> json = shadow::AttributeToJson(value, {});
     if (!json.ok()) return json.status().WithContext("attribute '" + name + "'");
     shadow::SetAttribute(attributes, name, &*json);

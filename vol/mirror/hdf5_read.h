@@ -1,4 +1,4 @@
-// Small reads of native HDF5 files, with HDF5's own words when they fail. Within mirror/ only.
+// Small reads of files through HDF5, with its own words when they fail. For the command only.
 #ifndef H5ZARR_MIRROR_HDF5_READ_H_
 #define H5ZARR_MIRROR_HDF5_READ_H_
 
@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "host/handle.h"
+#include "shadow/attribute_map.h"
 #include "zarr/json.h"
 
 namespace h5zarr::mirror {
@@ -21,6 +22,9 @@ Status Hdf5Error(std::string_view what);
 // The names in a group, by name; of `object`, an open group.
 Result<std::vector<std::string>> MemberNames(hid_t group);
 Result<std::vector<std::string>> AttributeNames(hid_t object);
+
+// The whole value of an attribute, in its own type. kNotFound when there is none.
+Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name);
 
 // An attribute of one text. kNotFound when there is none.
 Result<std::string> TextAttribute(hid_t object, const std::string& name);

@@ -1,12 +1,6 @@
 #include "tools/command.h"
 
-#include <dlfcn.h>
-#include <hdf5.h>
-
 #include <cstdio>
-#include <cstdlib>
-
-#include "host/host_api.h"
 
 namespace h5zarr::tools {
 
@@ -54,22 +48,6 @@ int Fail(const Status& status) {
 int Misused(const std::string& what, const char* usage) {
   std::fprintf(stderr, "h5zarr: %s\n%s", what.c_str(), usage);
   return kWrongUsage;
-}
-
-Status BindHdf5() {
-  // A connector that is set for others would make HDF5 load the plugin, which is not needed here.
-  unsetenv("HDF5_VOL_CONNECTOR");
-  // The forwarders are hidden: this finds the library's.
-  void* const open = dlsym(RTLD_DEFAULT, "H5open");
-  static const int own_class = 0;
-  if (open == nullptr || host::BindOrFindImage(open, &own_class, nullptr) == nullptr) {
-    return UnsupportedError("the HDF5 library of this program cannot be used");
-  }
-  if (reinterpret_cast<herr_t (*)()>(open)() < 0) return InternalError("HDF5 cannot be initialised");
-  host::LoadVariables();
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  if (!RegisterLzf()) return InternalError("HDF5 does not take a filter");
-  return OkStatus();
 }
 
 }  // namespace h5zarr::tools

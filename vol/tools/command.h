@@ -41,16 +41,15 @@ int Fail(const Status& status);
 // Says what is wrong with the words, and how they should be; returns kWrongUsage.
 int Misused(const std::string& what, const char* usage);
 
-// Points HDF5's functions at the libhdf5 that this program is linked with (the objects it shares with the
-// plugin know only forwarders), native files only. Once, before any other call.
-Status BindHdf5();
-
-// Gives HDF5 the filter LZF, for reading. Part of BindHdf5. False when HDF5 does not take it.
-bool RegisterLzf();
-
-// `h5zarr mirror …`. `arguments`: what follows the subcommand.
-int RunMirror(const std::vector<std::string>& arguments);
+// The subcommands. Each has its words taken apart (main.cc says which it knows) and HDF5 bound.
+int RunMirror(const Words& words);
+int RunInfo(const Words& words);
+int RunVerify(const Words& words);
+int RunDoctor(const Words& words);
 extern const char kMirrorHelp[];
+extern const char kInfoHelp[];
+extern const char kVerifyHelp[];
+extern const char kDoctorHelp[];
 
 }  // namespace h5zarr::tools
 

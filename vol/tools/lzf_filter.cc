@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tools/command.h"
+#include "tools/hdf5_files.h"
 
 namespace h5zarr::tools {
 namespace {

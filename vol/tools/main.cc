@@ -5,39 +5,74 @@
 #include <vector>
 
 #include "tools/command.h"
+#include "tools/hdf5_files.h"
 
+namespace h5zarr::tools {
 namespace {
 
 constexpr char kHelp[] =
     "usage: h5zarr COMMAND …\n"
     "\n"
+    "  info      what is in an HDF5 file or a Zarr store\n"
+    "  verify    read all of one, and compare it with its checksums\n"
     "  mirror    versions of a versioned-hdf5 file into an Icechunk repository\n"
+    "  doctor    whether the plugin works with the HDF5 programs of this machine\n"
     "\n"
-    "  --help, COMMAND --help    what is there, what a command does\n"
+    "  COMMAND --help    what a command does\n"
     "  --version\n";
 
+struct Command {
+  const char* name;
+  const char* help;
+  std::set<std::string> with_value;
+  std::set<std::string> flags;
+  int (*run)(const Words& words);
+};
+
+std::vector<Command> Commands() {
+  return {
+      {"info", kInfoHelp, {}, {"json"}, RunInfo},
+      {"verify", kVerifyHelp, {}, {"quiet", "json"}, RunVerify},
+      {"mirror", kMirrorHelp, {"since", "codec"}, {"all", "verify", "quiet", "json"}, RunMirror},
+      {"doctor", kDoctorHelp, {}, {}, RunDoctor},
+  };
+}
+
+int RunCommand(const Command& command, const std::vector<std::string>& arguments) {
+  std::set<std::string> flags = command.flags;
+  flags.insert("help");
+  const auto words = ParseWords(arguments, command.with_value, flags);
+  if (!words.ok()) return Misused(words.status().message(), command.help);
+  if (words->has("help")) {
+    std::fputs(command.help, stdout);
+    return kDone;
+  }
+  const Status bound = BindHdf5();
+  return bound.ok() ? command.run(*words) : Fail(bound);
+}
+
 int Run(const std::vector<std::string>& arguments) {
-  const std::string command = arguments.empty() ? "" : arguments[0];
-  if (command == "--help" || command == "help") {
+  const std::string name = arguments.empty() ? "" : arguments[0];
+  if (name == "--help" || name == "help") {
     std::fputs(kHelp, stdout);
-    return h5zarr::tools::kDone;
+    return kDone;
   }
-  if (command == "--version") {
+  if (name == "--version") {
     std::puts("h5zarr " H5ZARR_VERSION);
-    return h5zarr::tools::kDone;
+    return kDone;
   }
-  if (command == "mirror") {
-    return h5zarr::tools::RunMirror({arguments.begin() + 1, arguments.end()});
+  for (const Command& command : Commands()) {
+    if (name == command.name) return RunCommand(command, {arguments.begin() + 1, arguments.end()});
   }
-  return h5zarr::tools::Misused(
-      command.empty() ? "which command?" : "there is no command '" + command + "'", kHelp);
+  return Misused(name.empty() ? "which command?" : "there is no command '" + name + "'", kHelp);
 }
 
 }  // namespace
+}  // namespace h5zarr::tools
 
 int main(int argc, char** argv) {
   try {
-    return Run({argv + 1, argv + argc});
+    return h5zarr::tools::Run({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "h5zarr: %s\n", error.what());
     return h5zarr::tools::kFailed;

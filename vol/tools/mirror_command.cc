@@ -9,11 +9,11 @@
 
 #include "host/handle.h"
 #include "icechunk/repository.h"
-#include "mirror/hdf5_read.h"
 #include "mirror/mirror.h"
 #include "mirror/verify.h"
 #include "store/local_store.h"
 #include "tools/command.h"
+#include "tools/hdf5_files.h"
 #include "zarr/json.h"
 
 namespace h5zarr::tools {
@@ -84,13 +84,11 @@ int Mirror(const Words& words) {
                    version.name.c_str(), terminal && done < all ? "" : "\n");
     };
   }
-  const Status bound = BindHdf5();
-  if (!bound.ok()) return Fail(bound);
-  const Handle file(H5Fopen(words.operands[0].c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
-  if (!file.valid()) return Fail(mirror::Hdf5Error("'" + words.operands[0] + "'"));
+  const auto file = OpenNative(words.operands[0]);
+  if (!file.ok()) return Fail(file.status());
   const auto store = OpenFolder(words.operands[1], false);
   if (!store.ok()) return Fail(store.status());
-  const auto report = mirror::Mirror(file.get(), store->get(), options);
+  const auto report = mirror::Mirror(file->get(), store->get(), options);
   if (!report.ok()) return Fail(report.status().WithContext("'" + words.operands[0] + "'"));
   if (words.has("verify")) {
     const auto verified = mirror::VerifyRepository(store->get());
@@ -168,21 +166,14 @@ const char kMirrorHelp[] =
     "\n"
     "exit codes: 0 done; 2 done, but a version was never committed; 4 failed; 64 wrong usage\n";
 
-int RunMirror(const std::vector<std::string>& arguments) {
-  const auto words = ParseWords(arguments, {"since", "codec"},
-                                {"all", "verify", "quiet", "json", "help"});
-  if (!words.ok()) return Misused(words.status().message(), kMirrorHelp);
-  if (words->has("help")) {
-    std::fputs(kMirrorHelp, stdout);
-    return kDone;
-  }
-  if (words->operands.size() != 2) return Misused("two names are needed", kMirrorHelp);
-  if (words->has("all") && !words->value("since").empty()) {
+int RunMirror(const Words& words) {
+  if (words.operands.size() != 2) return Misused("two names are needed", kMirrorHelp);
+  if (words.has("all") && !words.value("since").empty()) {
     return Misused("--all and --since exclude each other", kMirrorHelp);
   }
-  const std::string& verb = words->operands[0];
-  if (verb == "status" || verb == "verify") return Inspect(verb, words->operands[1], *words);
-  return Mirror(*words);
+  const std::string& verb = words.operands[0];
+  if (verb == "status" || verb == "verify") return Inspect(verb, words.operands[1], words);
+  return Mirror(words);
 }
 
 }  // namespace h5zarr::tools

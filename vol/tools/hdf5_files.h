@@ -1,0 +1,51 @@
+// Files of either kind, opened by the HDF5 this command is linked with through the connector, which is part
+// of the command: no plugin is looked for.
+#ifndef H5ZARR_TOOLS_HDF5_FILES_H_
+#define H5ZARR_TOOLS_HDF5_FILES_H_
+
+#include <hdf5.h>
+
+#include <string>
+
+#include "base/status.h"
+#include "host/handle.h"
+#include "zarr/metadata.h"
+
+namespace h5zarr::tools {
+
+// Points HDF5's functions at the libhdf5 that this program is linked with (the objects it shares with the
+// plugin know only forwarders), and registers the connector. Once, before any other call of HDF5.
+Status BindHdf5();
+
+// Gives HDF5 the filter LZF, for reading. Part of BindHdf5. False when HDF5 does not take it.
+bool RegisterLzf();
+
+// A part of a file: what a command works on.
+struct OpenedFile {
+  Handle file;
+  Handle root;        // the group that stands for the whole
+  std::string name;   // as the user gave it
+  bool is_version = false;  // `root` is a version of a versioned-hdf5 file
+};
+
+// Opens an HDF5 file, any store, or one version of a versioned-hdf5 file ("FILE.h5@VERSION", where nothing is
+// called so), for reading. `config`: as in the connector string. kNotFound, kIo with HDF5's own words.
+Result<OpenedFile> OpenAny(const std::string& name, const std::string& config = "");
+
+// Opens a file for reading by HDF5 alone.
+Result<Handle> OpenNative(const std::string& name);
+
+// Creates a store or an HDF5 file, as `config` says ("create=zarr"). kAlreadyExists when something is there.
+Result<Handle> CreateFile(const std::string& name, const std::string& config, hid_t fcpl);
+
+// The format of the store that `file` is; 0 for an HDF5 file.
+int ZarrFormatOf(hid_t file);
+// The document of a dataset in a store; null for others, and for those that are no arrays there.
+const zarr::ArrayMetadata* DocumentOf(hid_t dataset);
+
+// Closes a file that was written, which is when the last of it is stored.
+Status CloseWritten(Handle file, const std::string& name);
+
+}  // namespace h5zarr::tools
+
+#endif  // H5ZARR_TOOLS_HDF5_FILES_H_

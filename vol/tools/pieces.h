@@ -1,0 +1,74 @@
+// The elements of a dataset in pieces: boxes of whole chunks, small enough to be in memory at once.
+#ifndef H5ZARR_TOOLS_PIECES_H_
+#define H5ZARR_TOOLS_PIECES_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/status.h"
+#include "host/handle.h"
+
+namespace h5zarr::tools {
+
+// Empty vectors: the one element of a scalar.
+struct Box {
+  std::vector<hsize_t> start;
+  std::vector<hsize_t> count;
+  uint64_t elems() const;
+};
+
+class Pieces {
+ public:
+  // Pieces of about 16 MiB, but of at least a chunk. `dataset` must outlive it.
+  static Result<Pieces> Of(hid_t dataset);
+
+  uint64_t size() const { return boxes_; }
+  Box At(uint64_t number) const;
+  // Whether any chunk of the piece is stored. True where that cannot be told.
+  bool IsStored(uint64_t number) const { return stored_.empty() || stored_[number]; }
+  // The chunks of a piece, each a box; the piece itself where there are no chunks.
+  std::vector<Box> ChunksOf(const Box& piece) const;
+
+ private:
+  Status MarkStored(hid_t dataset);
+
+  bool chunked_ = false;
+  std::vector<hsize_t> extent_;
+  std::vector<hsize_t> chunk_;     // 1s where there are no chunks
+  std::vector<hsize_t> piece_;
+  std::vector<uint64_t> grid_;     // pieces along each axis
+  uint64_t boxes_ = 0;
+  std::vector<bool> stored_;       // by number of the piece; empty: not known
+};
+
+// The elements of a box, in `type`. Memory of variable length that they lead to goes with them.
+class Elements {
+ public:
+  static Result<Elements> Read(hid_t dataset, const Box& box, hid_t type);
+  Elements(Elements&&) = default;
+  Elements& operator=(Elements&&) = delete;
+  ~Elements();
+  const std::byte* data() const { return bytes_.data(); }
+  uint64_t count() const { return count_; }
+  uint64_t size_bytes() const { return bytes_.size_bytes(); }
+  hid_t type() const { return type_; }
+  hid_t space() const { return space_.get(); }
+
+ private:
+  Elements() = default;
+  hid_t type_ = H5I_INVALID_HID;  // borrowed
+  Handle space_;
+  Buffer bytes_;
+  uint64_t count_ = 0;
+};
+
+// The file's space with only `box` selected.
+Result<Handle> SpaceOf(hid_t dataset, const Box& box);
+
+}  // namespace h5zarr::tools
+
+#endif  // H5ZARR_TOOLS_PIECES_H_

@@ -5,6 +5,7 @@
 #include "h5/request.h"
 #include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
+#include "view/image_driver.h"
 
 namespace h5zarr {
 namespace {
@@ -33,6 +34,7 @@ herr_t terminate() {
   // HDF5's identifiers end with it; a later H5open makes others.
   host::ForgetNativeConnector();
   host::ForgetReported();
+  view::ForgetImageDriver();
   return 0;
 }
 

@@ -19,6 +19,10 @@
 #include "host/object.h"
 #include "shadow/store_file.h"
 
+namespace h5zarr::view {
+class Image;
+}  // namespace h5zarr::view
+
 namespace h5zarr {
 
 // Made by `initialize` and never destroyed: HDF5 closes files from its exit handler, after our static
@@ -36,7 +40,8 @@ struct Connector {
   // what it gets.
   enum class PostOpen { kNo, kForUs, kForNative };
   PostOpen post_open = PostOpen::kNo;
-  std::string refused_probe;      // a store that IS_ACCESSIBLE found without a connector being named
+  std::string probed_store;       // that IS_ACCESSIBLE found without a connector being named: h5/view_file
+  std::map<std::string, std::weak_ptr<view::Image>> images;  // of stores opened so, by path
 };
 Connector& GetConnector();
 // The executor of files that asked for `threads`; made at its first use, kept for the process.

@@ -15,6 +15,7 @@
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "h5/file_name.h"
+#include "h5/view_file.h"
 #include "host/host_api.h"
 #include "location/location.h"
 #include "shadow/creation_map.h"
@@ -256,25 +257,6 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   return OpenShadow(store, flags, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
 }
 
-// HDF5 2.x asks us whether it may open a store when no connector was named, and then registers what
-// we open under the wrong connector, which crashes. There the store is refused instead, with advice.
-Status RefuseMisregistration(const FileName& name, hid_t fapl) {
-  std::string probed;
-  probed.swap(GetConnector().refused_probe);
-  if (probed.empty() || probed != name.path) return OkStatus();
-  void* info = nullptr;
-  if (H5Pget_vol_info(fapl, &info) < 0) return host::AlreadyReported();
-  const std::unique_ptr<ConnectorInfo> named(static_cast<ConnectorInfo*>(info));
-  if (named != nullptr) return OkStatus();
-  const host::Version version = host::HostVersion();
-  return Status(StatusCode::kUnsupported,
-                "'" + ShownName(name.given) + "' is a Zarr store, and HDF5 " + std::to_string(version.major) +
-                    "." + std::to_string(version.minor) +
-                    " opens it only when told the connector: set HDF5_VOL_CONNECTOR=zarr before "
-                    "the program starts",
-                ENOTSUP);
-}
-
 Status RefuseParquetReferences(const FileName& name) {
   if (!IsFolder(name.path) || !IsParquetReferences(name.path)) return OkStatus();
   return UnsupportedError(
@@ -291,7 +273,8 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     TraversalScope scope;
     H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
     const FileName name = ParseFileName(given);
-    H5ZARR_RETURN_IF_ERROR(RefuseMisregistration(name, fapl));
+    H5ZARR_ASSIGN_OR_RETURN(const bool probed, TakeProbed(name, fapl));
+    if (probed) return OpenView(name, flags, config, fapl, dxpl, request);
     if (name.remote && HasDefaultDriver(fapl)) {
       if (!IsHttpUrl(name.path)) return RefuseRemote(name);
       return OpenStore(name, flags, config, fapl, dxpl, request);
@@ -378,8 +361,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   if (HasRootDocument(name.path) || FindIcechunk(name.path) || FindStoreFile(name.path) == StoreFileKind::kReferences ||
       (IsHttpUrl(name.path) && IsStore(name.path))) {
     *question.accessible = true;
-    // HDF5 2.x is about to open the store under the wrong connector: see RefuseMisregistration.
-    if (probe && host::HostVersion().major >= 2) GetConnector().refused_probe = name.path;
+    if (probe && host::HostVersion().major >= 2) NoteProbed(name);
     return OkStatus();
   }
   std::optional<host::KeepErrors> keep;

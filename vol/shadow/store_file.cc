@@ -185,6 +185,12 @@ host::NativeObject StoreFile::FileLocation() const {
 
 NodePtr StoreFile::FindNode(uint64_t token) const { return nodes_.Find(token); }
 
+std::vector<NodePtr> StoreFile::Nodes() const {
+  std::vector<NodePtr> nodes;
+  for (const auto& [token, node] : nodes_) nodes.push_back(node);
+  return nodes;
+}
+
 NodePtr StoreFile::MakeNode(uint64_t token, NodeState::Kind kind) {
   auto node = std::make_shared<NodeState>();
   node->kind = kind;
@@ -375,10 +381,7 @@ Result<uint64_t> StoreFile::CommittedTypeToken(hid_t type) const {
 // An identifier of the root group, as a place from which HDF5 follows references.
 Result<Handle> StoreFile::OpenRoot() {
   H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, host::OpenByToken(Location(), root_->token));
-  Handle root(H5VLwrap_register(native.get(), H5I_GROUP));
-  if (!root.valid()) return host::AlreadyReported();
-  native.Release();  // now the identifier's
-  return root;
+  return Register(std::move(native), root_->token);
 }
 
 ReferenceResolver StoreFile::References() {

@@ -66,6 +66,16 @@ struct FileAccess {
   unsigned raw_percent = 0;
 };
 
+// While a store's whole shadow is made for HDF5 to read without us (view/).
+struct ImageMaking {
+  hid_t file = H5I_INVALID_HID;  // of the shadow, under the native connector
+  // Changes what a dataset is about to be created with. A failure other than HDF5's own makes it one
+  // that cannot be opened.
+  std::function<Status(hid_t type, Handle* space, Handle* dcpl)> adapt;
+  // So many children of one group are to be loaded next: a failure ends it.
+  std::function<Status(std::size_t children)> admit;
+};
+
 class StoreFile : public std::enable_shared_from_this<StoreFile> {
  public:
   static constexpr std::size_t kManyPending = 1000;
@@ -96,6 +106,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // ShadowFcpl.
   Result<Handle> ProgramFcpl() const;
   unsigned long fileno() const { return fileno_; }
+  // Until null is given again. Borrowed.
+  void set_image(const ImageMaking* image) { image_ = image; }
 
   FormatBounds format_bounds() const { return format_bounds_; }
   void set_format_bounds(FormatBounds bounds) { format_bounds_ = bounds; }
@@ -115,6 +127,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // --- nodes ------------------------------------------------------------------------------------
   const NodePtr& root() const { return root_; }
   NodePtr FindNode(uint64_t token) const;
+  std::vector<NodePtr> Nodes() const;  // all that are known
   // The node of the native object `token`, made if the store does not know it yet (an object that
   // HDF5 made by itself, e.g. by copying): `kind` says what it is.
   NodePtr FindOrMakeNode(uint64_t token, H5I_type_t type);
@@ -215,6 +228,10 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadLink(const NodePtr& group, const std::string& name);
   Result<bool> LoadLinkStub(const NodePtr& group, const std::string& name, const zarr::Node& node);
   Result<std::optional<ElementMap>> LookAtObjects(const zarr::Node& node);
+  Result<host::NativeHandle> CreateDataset(const NodePtr& group, const std::string& name, hid_t type,
+                                           Handle space, Handle dcpl);
+  Result<Handle> Register(host::NativeHandle native, uint64_t token);
+  Status FillGroup(const NodePtr& group);
   Status LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadVirtual(const NodePtr& group, const std::string& name, zarr::Node node);
@@ -321,6 +338,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   NodePtr root_;
   NodeTable nodes_;
   std::set<Object*> objects_;
+  const ImageMaking* image_ = nullptr;
 };
 
 // The process's open stores, by path and by the shadow's file number. Leaked with the connector.

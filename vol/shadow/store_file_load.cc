@@ -254,6 +254,33 @@ Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr:
   return OkStatus();
 }
 
+// Creates the dataset `name` of the shadow, as the image of a store wants it where there is one.
+Result<NativeHandle> StoreFile::CreateDataset(const NodePtr& group, const std::string& name, hid_t type,
+                                              Handle space, Handle dcpl) {
+  if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(image_->adapt(type, &space, &dcpl));
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
+                         H5P_LST_LINK_CREATE_ID_g, type, space.get(), dcpl.get(),
+                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_DATASET);
+  if (!native.valid()) return host::AlreadyReported();
+  return native;
+}
+
+// An identifier of a native object, in whose place it then is.
+Result<Handle> StoreFile::Register(NativeHandle native, uint64_t token) {
+  if (image_ != nullptr) {
+    Handle opened(H5Oopen_by_token(image_->file, host::TokenOfKey(token)));
+    return opened.valid() ? Result<Handle>(std::move(opened)) : host::AlreadyReported();
+  }
+  Handle registered(H5VLwrap_register(native.get(), native.type()));
+  if (!registered.valid()) return host::AlreadyReported();
+  native.Release();  // now the identifier's
+  return registered;
+}
+
 Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node) {
   const Result<std::optional<ElementMap>> objects = LookAtObjects(node);
   if (!objects.ok()) return LoadBroken(group, name, objects.status());
@@ -271,14 +298,13 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
     H5ZARR_ASSIGN_OR_RETURN(committed_type, CommittedTypeToken(committed.get()));
     header.type = std::move(committed);
   }
-  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
-  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
-  NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g,
-                         header.type.get(), header.space.get(), header.shadow_dcpl.get(),
-                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
-      H5I_DATASET);
-  if (!native.valid()) return host::AlreadyReported();
+  Result<NativeHandle> made = CreateDataset(group, name, header.type.get(), std::move(header.space),
+                                            std::move(header.shadow_dcpl));
+  if (!made.ok()) {
+    return host::IsAlreadyReported(made.status()) ? made.status()
+                                                  : LoadBroken(group, name, made.status());
+  }
+  const NativeHandle native = std::move(*made);
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
@@ -299,21 +325,19 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
   Result<VirtualHeader> header = OpenVirtual(node.attributes());
   if (!header.ok()) return LoadBroken(group, name, header.status());
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header->dcpl.get()));
-  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
-  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
-  NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g,
-                         header->type.get(), header->space.get(), header->dcpl.get(),
-                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
-      H5I_DATASET);
-  if (!native.valid()) {
-    return LoadBroken(group, name, CorruptError("its mappings do not fit its shape"));
+  const Result<NativeHandle> native =
+      CreateDataset(group, name, header->type.get(), std::move(header->space), std::move(header->dcpl));
+  if (!native.ok()) {
+    return LoadBroken(group, name,
+                      host::IsAlreadyReported(native.status())
+                          ? CorruptError("its mappings do not fit its shape")
+                          : native.status());
   }
-  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native->object()));
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
   child->dataset.virtual_layout = std::move(header->layout);
-  return LoadAttributes(child, native.object());
+  return LoadAttributes(child, native->object());
 }
 
 // The committed datatype at `path`, where there is one and it is what `expected` is; else an invalid
@@ -327,9 +351,7 @@ Result<Handle> StoreFile::OpenCommittedType(const Json& path, hid_t expected) {
   }
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), found->node->token));
   if (native.type() != H5I_DATATYPE) return Handle();
-  Handle type(H5VLwrap_register(native.get(), H5I_DATATYPE));
-  if (!type.valid()) return host::AlreadyReported();
-  native.Release();  // now the identifier's
+  H5ZARR_ASSIGN_OR_RETURN(Handle type, Register(std::move(native), found->node->token));
   if (H5Tequal(type.get(), expected) <= 0) return Handle();
   return type;
 }
@@ -353,19 +375,13 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
   return LoadAttributes(child, native.object());
 }
 
-// A node that is there but cannot be shown (unknown data type, damaged document): a dataset without
-// elements in the shadow, which refuses to be opened and says why.
+// A node that is there but cannot be shown (unknown data type, damaged document): a dataset of one byte
+// in the shadow, which refuses to be opened and says why.
 Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
-  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
-  const Handle space(H5Screate(H5S_NULL));
-  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
-  NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g,
-                         type.get(), space.get(), H5P_LST_DATASET_CREATE_ID_g,
-                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
-      H5I_DATASET);
-  if (!native.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native,
+                          CreateDataset(group, name, type.get(), Handle(H5Screate(H5S_SCALAR)),
+                                        Handle(H5Pcopy(H5P_LST_DATASET_CREATE_ID_g))));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   zarr::Node node;
   node.path = JoinPath(group->path, name);
@@ -404,6 +420,38 @@ Status StoreFile::LoadAttribute(const zarr::Node& node, const std::string& name,
       .WithContext("attribute '" + name + "' of '/" + node.path + "'");
 }
 
+// Loads the children of one group.
+Status StoreFile::FillGroup(const NodePtr& group) {
+  if (group->group.filled) return OkStatus();
+  std::vector<std::string> names;
+  for (const Json& name : Hdf5Member(group->node.attributes(), "order")) {
+    if (name.is_string()) names.push_back(name.get<std::string>());
+  }
+  for (const StoredLink& link : StoredLinks(group->node.attributes())) names.push_back(link.name);
+  if (root_is_array_) {
+    names.push_back(root_array_name_);
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed,
+                            hierarchy_.ListNames(group->path));
+    if (listed.empty()) H5ZARR_RETURN_IF_ERROR(CheckThere());
+    names.insert(names.end(), listed.begin(), listed.end());
+    H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(group));
+    for (const auto& [name, dimension] : *dimensions) names.push_back(name);
+  }
+  if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(image_->admit(names.size()));
+  group->group.filling = true;
+  Status loaded;
+  for (const std::string& name : names) {
+    loaded = LoadChild(group, name);
+    if (!loaded.ok()) break;
+  }
+  group->group.filling = false;
+  H5ZARR_RETURN_IF_ERROR(loaded);
+  group->group.filled = true;
+  group->group.names.reset();
+  return OkStatus();
+}
+
 Status StoreFile::Fill(const NodePtr& group, bool recursive) {
   H5ZARR_RETURN_IF_ERROR(LoadRoot());
   if (group == nullptr || group->kind != NodeState::Kind::kGroup) return OkStatus();
@@ -414,35 +462,7 @@ Status StoreFile::Fill(const NodePtr& group, bool recursive) {
     const NodePtr current = pending.back();
     pending.pop_back();
     if (!seen.insert(current.get()).second) continue;
-    if (!current->group.filled) {
-      std::vector<std::string> names;
-      for (const Json& name : Hdf5Member(current->node.attributes(), "order")) {
-        if (name.is_string()) names.push_back(name.get<std::string>());
-      }
-      for (const StoredLink& link : StoredLinks(current->node.attributes())) {
-        names.push_back(link.name);
-      }
-      if (root_is_array_) {
-        names.push_back(root_array_name_);
-      } else {
-        H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed,
-                                hierarchy_.ListNames(current->path));
-        if (listed.empty()) H5ZARR_RETURN_IF_ERROR(CheckThere());
-        names.insert(names.end(), listed.begin(), listed.end());
-        H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(current));
-        for (const auto& [name, dimension] : *dimensions) names.push_back(name);
-      }
-      current->group.filling = true;
-      Status loaded;
-      for (const std::string& name : names) {
-        loaded = LoadChild(current, name);
-        if (!loaded.ok()) break;
-      }
-      current->group.filling = false;
-      H5ZARR_RETURN_IF_ERROR(loaded);
-      current->group.filled = true;
-      current->group.names.reset();
-    }
+    H5ZARR_RETURN_IF_ERROR(FillGroup(current));
     if (!recursive) continue;
     for (const auto& [name, link] : current->group.links) {
       const NodePtr child = link.target.lock();

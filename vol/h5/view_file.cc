@@ -1,0 +1,66 @@
+#include "h5/view_file.h"
+
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include "h5/connector.h"
+#include "host/host_api.h"
+#include "store/url.h"
+#include "view/build.h"
+#include "view/image_driver.h"
+
+namespace h5zarr {
+namespace {
+
+Status Advice(const FileName& name, const std::string& why) {
+  const host::Version version = host::HostVersion();
+  return Status(StatusCode::kUnsupported,
+                "'" + ShownName(name.given) + "' is a Zarr store, and HDF5 " +
+                    std::to_string(version.major) + "." + std::to_string(version.minor) +
+                    " opens it by itself for reading only" + why + ": " + std::string(view::kAdvice),
+                ENOTSUP);
+}
+
+Result<std::shared_ptr<view::Image>> ImageOf(const FileName& name, const Config& config) {
+  std::weak_ptr<view::Image>& kept = GetConnector().images[name.path];
+  if (std::shared_ptr<view::Image> open = kept.lock()) return open;
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<shadow::StoreFile> store,
+                          shadow::StoreFile::Make(name.path, name.given, false, false, config,
+                                                  ExecutorFor(config.threads)));
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<view::Image> image, view::MakeImage(std::move(store)));
+  kept = image;
+  return image;
+}
+
+}  // namespace
+
+void NoteProbed(const FileName& name) { GetConnector().probed_store = name.path; }
+
+Result<bool> TakeProbed(const FileName& name, hid_t fapl) {
+  std::string probed;
+  probed.swap(GetConnector().probed_store);
+  if (probed.empty() || probed != name.path) return false;
+  void* info = nullptr;
+  if (H5Pget_vol_info(fapl, &info) < 0) return host::AlreadyReported();
+  const std::unique_ptr<ConnectorInfo> named(static_cast<ConnectorInfo*>(info));
+  return named == nullptr;
+}
+
+Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
+                       hid_t dxpl, void** request) {
+  if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "");
+  const Result<std::shared_ptr<view::Image>> image = ImageOf(name, config);
+  if (!image.ok()) {
+    if (image.status().code() != StatusCode::kUnsupported) return image.status();
+    return Advice(name, ", and not this one (" + image.status().message() + ")");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const Handle image_fapl, view::ImageFapl(fapl, *image));
+  // (Nobody writes an image: there is no writer whose steps to follow.)
+  void* file = H5VLfile_open((*image)->store().name().c_str(), flags & ~H5F_ACC_SWMR_READ,
+                             image_fapl.get(), dxpl, request);
+  if (file == nullptr) return host::AlreadyReported();
+  return file;
+}
+
+}  // namespace h5zarr

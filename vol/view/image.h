@@ -1,0 +1,77 @@
+// Image: an HDF5 file that exists in memory only, and of which only metadata does: a store's groups,
+// links, attributes and dataset headers. The elements of its datasets have addresses, and are read from
+// the store through the engine when HDF5 asks for what is there.
+//
+// Read by HDF5 itself, through a file driver (image_driver.h). Used under HDF5's lock.
+#ifndef H5ZARR_VIEW_IMAGE_H_
+#define H5ZARR_VIEW_IMAGE_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "shadow/store_file.h"
+#include "view/block_cache.h"
+#include "view/region.h"
+#include "view/sparse_bytes.h"
+
+namespace h5zarr::view {
+
+// A part of one transfer, as HDF5 hands them to its drivers. Borrowed.
+struct Piece {
+  hid_t mem_space = H5I_INVALID_HID;
+  hid_t file_space = H5I_INVALID_HID;  // of a chunk, or of a dataset without chunks
+  uint64_t at = 0;                     // address of the first element of that space
+  uint64_t elem_bytes = 0;
+  std::byte* buffer = nullptr;
+};
+
+class Image {
+ public:
+  // `store` is open for reading only.
+  explicit Image(std::shared_ptr<shadow::StoreFile> store);
+
+  shadow::StoreFile& store() { return *store_; }
+  SparseBytes& held() { return held_; }
+  // The file's length: addresses given out so far.
+  uint64_t end() const { return end_; }
+  void GrowTo(uint64_t end) { end_ = std::max(end_, end); }
+  void Add(Region region);
+
+  // The bytes at an address. Fails with what the store says, or what the region is unreadable for.
+  Status Read(uint64_t at, MutableByteSpan out);
+  // All pieces of a transfer, those of arrays as one batch.
+  Status ReadPieces(std::span<const Piece> pieces);
+
+ private:
+  // What was read last of a dataset through blocks, to know where a program is heading.
+  struct Course {
+    uint64_t last = 0;         // address of the last block that was missing
+    int64_t step_bytes = 0;    // from missing block to missing block
+    uint64_t next = UINT64_MAX;  // the block behind those read ahead
+    uint64_t blocks = 1;       // read at once
+  };
+
+  const Region* RegionAt(uint64_t at) const;
+  Status ReadHeld(const Piece& piece);
+  Status ReadScattered(const Region& region, const Piece& piece);
+  Result<const Buffer*> Require(const Region& region, const Block& block);
+  std::vector<Block> Ahead(const Region& region, const Block& missing);
+  Status Load(const Region& region, std::span<const Block> blocks);
+
+  const std::shared_ptr<shadow::StoreFile> store_;
+  SparseBytes held_;
+  uint64_t end_ = 0;
+  std::map<uint64_t, Region> regions_;  // by their first address
+  std::map<uint64_t, Course> courses_;  // the same
+  BlockCache blocks_;
+};
+
+}  // namespace h5zarr::view
+
+#endif  // H5ZARR_VIEW_IMAGE_H_

@@ -1,0 +1,76 @@
+#include "view/layout.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checked.h"
+#include "host/error_stack.h"
+#include "shadow/chunk_map.h"
+#include "shadow/h5_types.h"
+#include "view/build.h"
+
+namespace h5zarr::view {
+namespace {
+
+// A million visits cost a tenth of a second.
+constexpr uint64_t kMostChunks = 1 << 20;
+// Of one dataset, so that an image may have many.
+constexpr uint64_t kMostBytes = uint64_t{1} << 56;
+
+std::optional<uint64_t> Times(std::optional<uint64_t> a, std::optional<uint64_t> b) {
+  return a && b ? CheckedMul(*a, *b) : std::nullopt;
+}
+
+}  // namespace
+
+Status Layout::Adapt(hid_t type, Handle* space, Handle* dcpl) {
+  if (H5Sget_simple_extent_npoints(space->get()) == 0 || H5Pget_external_count(dcpl->get()) > 0) {
+    return OkStatus();  // no elements, or HDF5 finds them elsewhere
+  }
+  const int rank = H5Sget_simple_extent_ndims(space->get());
+  if (rank < 0) return host::AlreadyReported();
+  std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
+  if (rank > 0 && H5Sget_simple_extent_dims(space->get(), dims.data(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  const uint64_t elem_bytes = H5Tget_size(type);
+  const std::optional<uint64_t> plain_bytes = Times(CheckedProduct(dims), elem_bytes);
+  const bool holds = shadow::HoldsVlenOrReference(type);
+  if (!plain_bytes || *plain_bytes > (holds ? held_bytes_ : kMostBytes)) {
+    return UnsupportedError("too many elements for a store that opens by itself; " +
+                            std::string(kAdvice));
+  }
+  std::vector<hsize_t> limit = dims;
+  bool chunked = H5Pget_layout(dcpl->get()) == H5D_CHUNKED;
+  if (chunked) {
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk,
+                            shadow::ChunkOfDcpl(dcpl->get(), dims.size()));
+    std::vector<uint64_t> grid;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      grid.push_back((dims[d] - 1) / chunk[d] + 1);
+      limit[d] = std::max(dims[d], chunk[d]);
+    }
+    const std::optional<uint64_t> chunks = CheckedProduct(grid);
+    const std::optional<uint64_t> bytes = Times(Times(chunks, CheckedProduct(chunk)), elem_bytes);
+    chunked = bytes && *bytes <= kMostBytes && *chunks <= kMostChunks - chunks_;
+    if (chunked) chunks_ += *chunks;
+  }
+  if (chunked) {
+    if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();
+  } else {
+    limit = dims;
+    if (H5Pset_layout(dcpl->get(), H5D_CONTIGUOUS) < 0) return host::AlreadyReported();
+  }
+  if (rank > 0) *space = Handle(H5Screate_simple(rank, dims.data(), limit.data()));
+  // What is never filled is never written; but HDF5 wants parts of variable length to be something.
+  const H5D_fill_time_t fill = holds ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER;
+  if (!space->valid() || H5Pset_alloc_time(dcpl->get(), H5D_ALLOC_TIME_EARLY) < 0 ||
+      H5Pset_fill_time(dcpl->get(), fill) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
+}
+
+}  // namespace h5zarr::view

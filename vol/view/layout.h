@@ -1,0 +1,33 @@
+// layout: how the datasets of a store are laid out in an image, so that HDF5 finds elements by address
+// alone.
+#ifndef H5ZARR_VIEW_LAYOUT_H_
+#define H5ZARR_VIEW_LAYOUT_H_
+
+#include <hdf5.h>
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "host/handle.h"
+
+namespace h5zarr::view {
+
+class Layout {
+ public:
+  // `held_bytes`: what elements that the image has to hold may come to in one dataset.
+  explicit Layout(uint64_t held_bytes) : held_bytes_(held_bytes) {}
+
+  // Changes the space and creation list of a dataset that is about to be created: all its addresses are
+  // given out at once, in C order of its chunks, nothing is filtered, and it cannot grow. Of a dataset of
+  // very many chunks HDF5 is told that it has none: it would visit each. kUnsupported where HDF5 has no
+  // addresses for so many elements.
+  Status Adapt(hid_t type, Handle* space, Handle* dcpl);
+
+ private:
+  const uint64_t held_bytes_;
+  uint64_t chunks_ = 0;  // of all datasets
+};
+
+}  // namespace h5zarr::view
+
+#endif  // H5ZARR_VIEW_LAYOUT_H_

@@ -235,13 +235,6 @@ def test_the_environment_sets_a_key_and_the_string_goes_before_it(tmp_path):
     assert (tmp_path / "string.zarr" / "zarr.json").exists()
 
 
-def test_with_the_path_alone_hdf5_2_says_which_variable_to_set(made):
-    if h5py.version.hdf5_version_tuple < (2, 0, 0):
-        assert run_python(WRONG, made, connector=None).strip() == "opened"
-    else:
-        assert "HDF5_VOL_CONNECTOR=zarr" in run_python(WRONG, made, connector=None)
-
-
 @pytest.mark.parametrize("mode", ["w", "a", "x"])
 def test_no_hdf5_file_is_made_where_a_group_would_be(store, mode):
     with h5py.File(store, "w") as f:

@@ -70,6 +70,7 @@ void AtClose(void*) {
     CloseRepeatedFiles();
     return OkStatus();
   });
+  ForgetLibrary();
 }
 
 }  // namespace

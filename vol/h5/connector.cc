@@ -24,17 +24,12 @@ herr_t initialize(hid_t vipl_id) {
       return -1;
     }
   }
-  connector->external_links_registered = false;
-  connector->filters_registered = false;
-  connector->registered_at_close = false;
+  ForgetLibrary();
   return 0;
 }
 
 herr_t terminate() {
-  // HDF5's identifiers end with it; a later H5open makes others.
-  host::ForgetNativeConnector();
-  host::ForgetReported();
-  view::ForgetImageDriver();
+  ForgetLibrary();
   return 0;
 }
 
@@ -45,6 +40,15 @@ herr_t optional(void* object, H5VL_optional_args_t* args, hid_t dxpl, void** req
 }  // namespace
 
 Connector& GetConnector() { return *connector; }
+
+void ForgetLibrary() {
+  host::ForgetNativeConnector();
+  host::ForgetReported();
+  view::ForgetImageDriver();
+  connector->external_links_registered = false;
+  connector->filters_registered = false;
+  connector->registered_at_close = false;
+}
 
 Executor* ExecutorFor(int threads) {
   std::unique_ptr<Executor>& executor = connector->executors[threads];

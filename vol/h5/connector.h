@@ -44,6 +44,9 @@ struct Connector {
   std::map<std::string, std::weak_ptr<view::Image>> images;  // of stores opened so, by path
 };
 Connector& GetConnector();
+// The library closes, or has opened again: identifiers and what was registered ended with it. (HDF5 2.x
+// never terminates a connector that it came upon by its probe.)
+void ForgetLibrary();
 // The executor of files that asked for `threads`; made at its first use, kept for the process.
 Executor* ExecutorFor(int threads);
 // From now on nothing runs on other threads: the library terminates.

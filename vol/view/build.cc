@@ -180,6 +180,8 @@ Status Builder::Hold(const NodePtr& node, hid_t dataset, hid_t type) {
       return InternalError("HDF5 could not take the elements of '" + node->path + "'");
     }
     H5ZARR_RETURN_IF_ERROR(held);
+    // (What HDF5 has not written yet counts, too.)
+    if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) return InternalError("HDF5 could not be flushed");
     if (image_->held().held_bytes() > held_budget_bytes_) {
       return NoSpaceError("'" + node->path + "' and others hold more than " +
                           std::to_string(held_budget_bytes_ >> 20) +

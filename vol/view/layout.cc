@@ -57,9 +57,8 @@ Status Layout::Adapt(hid_t type, Handle* space, Handle* dcpl) {
     chunked = bytes && *bytes <= kMostBytes && *chunks <= kMostChunks - chunks_;
     if (chunked) chunks_ += *chunks;
   }
-  if (chunked) {
-    if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();
-  } else {
+  if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();
+  if (!chunked) {
     limit = dims;
     if (H5Pset_layout(dcpl->get(), H5D_CONTIGUOUS) < 0) return host::AlreadyReported();
   }

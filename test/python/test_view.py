@@ -1,0 +1,247 @@
+"""With HDF5_PLUGIN_PATH alone: HDF5 2.x registers what a probed plugin opens under its native connector, so it
+gets a native file that shows the store, for reading. Each program here is a process of its own."""
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from support import READERS, run_python
+
+pytestmark = pytest.mark.skipif(h5py.version.hdf5_version_tuple < (2,), reason="HDF5 1.14 opens stores by its probe")
+
+SELECTIONS = ["...", "5", "(69, 109)", "np.s_[3:40:3, 5:99:7]", "np.s_[16:32, 32:64]", "np.s_[:, 7]", "[1, 5, 69]",
+              "np.s_[10:10]", "np.arange(70) % 7 == 0", "np.add.outer(np.arange(70), np.arange(110)) % 5 == 0"]
+READ = """
+import h5py, json, numpy as np, sys
+path, selections = sys.argv[1], json.loads(sys.argv[2])
+said = {}
+with h5py.File(path) as f:
+    def look(name, d):
+        if isinstance(d, h5py.Dataset) and d.shape == (70, 110):
+            said[name] = [str(d.dtype)] + [d[eval(s)].tolist() for s in selections] + [d.astype("f8")[...].tolist()]
+    f.visititems(look)
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture
+def numbers(store):
+    values = np.arange(7700).reshape(70, 110)
+    with h5py.File(store, "w") as f:
+        f.create_dataset("gzip", data=values, chunks=(16, 32), compression="gzip", shuffle=True)
+        f.create_dataset("plain", data=values.astype(">f4"), chunks=(70, 11))
+        f.create_dataset("wide", data=values.astype("u2"), chunks=(16, 200), maxshape=(None, None))
+        f.create_dataset("shards", data=values, chunks=(32, 64), compression=480, compression_opts=(1, 2, 8, 16))
+        f.create_dataset("one", data=values, chunks=(70, 110))
+        f["contiguous"] = values.astype("i2")
+        f["g/bool"] = values % 3 == 0
+    return store
+
+
+def test_every_selection_reads_as_with_the_connector(numbers):
+    arguments = numbers, json.dumps(SELECTIONS)
+    viewed = json.loads(run_python(READ, *arguments, connector=None))
+    assert viewed == json.loads(run_python(READ, *arguments))
+    assert len(viewed) == 7
+
+
+def test_opening_to_write_says_which_variable_to_set(numbers):
+    code = """
+import h5py, sys
+for mode in ("r+", "a", "w"):
+    try:
+        h5py.File(sys.argv[1], mode)
+    except OSError as error:
+        print(error)
+with h5py.File(sys.argv[1]) as f:
+    print(f.mode, len(f))
+    try:
+        f["new"] = 1
+    except (OSError, RuntimeError, ValueError) as error:
+        print(error)
+"""
+    said = run_python(code, numbers, connector=None).splitlines()
+    assert "HDF5_VOL_CONNECTOR=zarr" in said[0]
+    assert said[-2] == "r 7"
+    assert "write intent" in said[-1]
+
+
+def test_attributes_links_references_and_text_are_in_the_view(store, tmp_path):
+    with h5py.File(tmp_path / "other.h5", "w") as f:
+        f["d"] = 5
+    code = """
+import h5py, numpy as np, sys
+with h5py.File(sys.argv[1]) as f:
+    print(list(f), f.attrs["x"].tolist(), f.attrs["s"], f["soft"] == f["g"], f["hard"] == f["g/n"], f["ext"][()])
+    print(f[f["ref"][0]].name, f[f["ref"][1]].name, f[f["g/n"].attrs["up"]].name)
+    print(f[f["region"][0]][f["region"][0]].tolist())
+    print(f["text"].asstr()[...].tolist(), f["sequences"][1].tolist(), f["pairs"][0][1], f["empty"].shape, f["none"][...].size)
+    print(f["g/n"].dims[0].label, f["g/n"].dims[0]["axis"][...].tolist(), f["made"].dtype == f["Type"].dtype)
+    for wrong in ("nothing", "g/nothing"):
+        try:
+            f[wrong]
+        except KeyError as error:
+            print("KeyError")
+"""
+    with h5py.File(store, "w") as f:
+        f.attrs["x"], f.attrs["s"] = [1, 2], "é"
+        f["g/n"] = np.arange(6)
+        f["soft"], f["hard"], f["ext"] = h5py.SoftLink("/g"), f["g/n"], h5py.ExternalLink("other.h5", "/d")
+        f["ref"] = np.array([f["g"].ref, f["g/n"].ref], dtype=h5py.ref_dtype)
+        f["region"] = np.array([f["g/n"].regionref[1:4]], dtype=h5py.regionref_dtype)
+        f["g/n"].attrs["up"] = f["g"].ref
+        f["text"] = ["a", "béc", ""]
+        f.create_dataset("sequences", (2,), dtype=h5py.vlen_dtype("i4"))[1] = [1, 2, 3]
+        f["pairs"] = np.array([(1, "xyz")], dtype=[("a", "i2"), ("s", h5py.string_dtype())])
+        f["empty"], f["none"] = h5py.Empty("f4"), np.zeros((0, 3))
+        f["axis"] = np.arange(6) * 2
+        f["axis"].make_scale("axis")
+        f["g/n"].dims[0].attach_scale(f["axis"])
+        f["g/n"].dims[0].label = "x"
+        f["Type"] = np.dtype([("a", "i2")])
+        f.create_dataset("made", (2,), dtype=f["Type"])
+    viewed = run_python(code, store, connector=None)
+    assert viewed == run_python(code, store)
+    assert viewed.splitlines()[1] == "/g /hard /g"
+
+
+def test_text_beyond_the_budget_is_listed_and_says_how_to_get_it(store):
+    with h5py.File(store, "w") as f:
+        f["text"] = ["x" * 5000] * 400
+        f["few"] = ["a"]
+        f["number"] = 7
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    print(list(f), f["text"].shape, f["few"][0], f["number"][()])
+    try:
+        f["text"][0]
+    except OSError as error:
+        print(error)
+"""
+    listed, error = run_python(code, store, connector=None, H5ZARR_MEMORY="4MiB").splitlines()
+    assert listed == "['few', 'number', 'text'] (400,) b'a' 7"
+    assert "HDF5_VOL_CONNECTOR=zarr" in error and "'text'" in error
+    assert "text" in run_python(code, store, connector=None)
+
+
+def test_a_damaged_chunk_is_an_error_and_others_are_read(store):
+    import zarr
+
+    z = zarr.create_array(store=store + "/a", shape=(40,), chunks=(10,), dtype="i4")
+    zarr.open_group(store, mode="a")
+    z[...] = np.arange(40)
+    with open(store + "/a/c/2", "r+b") as chunk:
+        chunk.truncate(5)
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    print(f["a"][:20].sum(), f["a"][30:].sum())
+    for wrong in (lambda: f["a"][...], lambda: f["a"][25], lambda: f["a"].astype("f8")[...]):
+        try:
+            print(wrong())
+        except OSError as error:
+            print("c/2" in str(error))
+"""
+    assert run_python(code, store, connector=None).split() == ["190", "345", "True", "True", "True"]
+
+
+def test_hdf5_files_opened_before_and_after_are_untouched(numbers, tmp_path):
+    code = """
+import h5py, os, sys
+store, native = sys.argv[1:]
+before = h5py.File(native, "w")
+before["d"] = [1, 2, 3]
+views = [h5py.File(store) for _ in range(3)]
+assert views[0] == views[1] and views[0]["gzip"][5, 5] == 555
+views[1].close()
+after = h5py.File(native + ".after", "w")
+after["d"] = views[2]["contiguous"][0, :3]
+before["d"][0] = 9
+held = views[0]["gzip"]
+views[0].close()
+child = os.fork()
+if child == 0:
+    again = h5py.File(store)
+    os._exit(0 if again["shards"][69, 109] == 7699 and views[2]["plain"][1, 0] == 110 else 1)
+assert os.waitpid(child, 0)[1] == 0
+views[2].copy("gzip", after)
+assert (after["gzip"][...] == views[2]["gzip"][...]).all()
+views[2].close()
+after.close(), before.close()
+print(h5py.File(native)["d"][:].tolist(), h5py.File(native + ".after")["d"][:].tolist())
+left_open = h5py.File(store)["gzip"]
+"""
+    assert run_python(code, numbers, tmp_path / "a.h5", connector=None) == "[9, 2, 3] [0, 1, 2]\n"
+
+
+def test_hdf5_can_be_closed_and_opened_again_around_a_view(numbers):
+    code = """
+import ctypes, h5py, os, sys
+sys.path.insert(0, sys.argv[2])
+from libhdf5 import LIB
+name = os.fsencode(sys.argv[1])
+LIB.H5Fopen.restype = LIB.H5Dopen2.restype = ctypes.c_int64
+LIB.H5Fopen.argtypes = [ctypes.c_char_p, ctypes.c_uint, ctypes.c_int64]
+LIB.H5Dopen2.argtypes = [ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64]
+for _ in range(3):
+    f = LIB.H5Fopen(name, 0, 0)
+    assert f > 0 and LIB.H5Dopen2(f, b"gzip", 0) > 0
+    assert LIB.H5close() == 0
+    LIB.H5open()
+print("good")
+os._exit(0)
+"""
+    assert run_python(code, numbers, os.path.dirname(__file__), connector=None) == "good\n"
+
+
+def test_a_store_of_very_many_nodes_keeps_the_advice(store):
+    with h5py.File(store, "w") as f:
+        f["a"] = 1
+    document = open(store + "/zarr.json").read()
+    for i in range(20_001):
+        os.makedirs(f"{store}/g/{i}")
+    for folder in [f"{store}/g"] + [f"{store}/g/{i}" for i in range(20_001)]:
+        with open(folder + "/zarr.json", "w") as copy:
+            copy.write(document)
+    code = """
+import h5py, sys
+try:
+    h5py.File(sys.argv[1])
+except OSError as error:
+    print(error)
+"""
+    assert "20000 nodes" in (said := run_python(code, store, connector=None))
+    assert "HDF5_VOL_CONNECTOR=zarr" in said
+
+
+def test_an_array_of_very_many_chunks_opens_at_once(store):
+    import zarr
+
+    z = zarr.create_array(store=store + "/many", shape=(1 << 40,), chunks=(1,), dtype="i4", fill_value=7)
+    zarr.open_group(store, mode="a")
+    z[1 << 39] = 5
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    d = f["many"]
+    print(d.shape, d[(1 << 39) - 1:(1 << 39) + 2].tolist(), d[-1])
+"""
+    assert run_python(code, store, connector=None, timeout=20).strip() == f"({1 << 40},) [7, 5, 7] 7"
+
+
+def test_missing_and_foreign_files_fail_as_without_us(tmp_path):
+    (tmp_path / "text").write_text("no HDF5 file")
+    (tmp_path / "folder").mkdir()
+    code = """
+import h5py, re, sys
+for name in sys.argv[1:]:
+    try:
+        h5py.File(name)
+    except OSError as error:
+        print(type(error).__name__, error.errno, re.sub("(time|buf) = [^,]*,", "", str(error)))
+"""
+    names = [tmp_path / "missing", tmp_path / "text", tmp_path / "folder", tmp_path / "missing.zarr"]
+    assert run_python(code, *names, connector=None) == run_python(code, *names, connector=None, plugin=False)

@@ -41,6 +41,7 @@ class NativeFileStore final : public ReadOnlyStore {
       : file_(std::move(file)), index_(std::move(index)), scratch_(options_.coalesce_max_bytes) {}
 
   std::string Describe() const override { return file_.path; }
+  bool ranges_only() const override { return true; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view) override {

@@ -99,6 +99,8 @@ class Store {
   // For messages: "file:///a/x.zarr", "memory:".
   virtual std::string Describe() const = 0;
   virtual bool read_only() const { return false; }
+  // Only ranges of objects can be read: one is all of a file that holds much else.
+  virtual bool ranges_only() const { return false; }
 
   // kIo (ENOENT) when the place of the store itself is gone, so that nothing it does not have can be
   // taken for absent. A store whose place cannot go, or that cannot tell cheaply, says ok.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/checked.h"
 #include "base/nd_copy.h"
 
 namespace h5zarr::zarr {
@@ -15,6 +16,8 @@ constexpr int kAttempts = 5;
 constexpr double kCopyNsPerByte = 0.15;
 // A decoder that can stop takes up to this many times as long for a byte.
 constexpr uint64_t kPrefixShare = 4;
+// A shard of at most so many bytes is read at once, with its index.
+constexpr uint64_t kSmallShardBytes = 16 << 10;
 
 double SinkCostNs(const ReadJob& job, uint64_t bytes) {
   const CodecChain& leaf = job.array->leaf();
@@ -22,6 +25,15 @@ double SinkCostNs(const ReadJob& job, uint64_t bytes) {
       kCopyNsPerByte * static_cast<double>(job.task.elems * job.array->elem_bytes());
   return leaf.is_identity() ? copy + kCopyNsPerByte * static_cast<double>(bytes)
                             : copy + leaf.decode_cost_ns();
+}
+
+// Whether a shard is so small that opening it once more, for what its index says, costs more than reading all
+// of it.
+bool IsSmallShard(const CodecChain::Sharding& sharding) {
+  const auto most_bytes = sharding.inner.MaxEncodedBytes();
+  const auto chunks_bytes = most_bytes ? CheckedMul(*most_bytes, sharding.entries) : std::nullopt;
+  const auto bytes = chunks_bytes ? CheckedAdd(*chunks_bytes, sharding.index_bytes) : std::nullopt;
+  return bytes && *bytes <= kSmallShardBytes;
 }
 
 }  // namespace
@@ -43,7 +55,10 @@ Status ReadBatch::Run() {
 
 void ReadBatch::ForgetIndexes() {
   for (const auto& [name, need] : needs_) need.array->indexes.Erase(need.object);
-  for (ReadJob& job : jobs_) job.loaded = nullptr;
+  for (ReadJob& job : jobs_) {
+    job.loaded = nullptr;
+    job.done = false;
+  }
 }
 
 Status ReadBatch::RunOnce() {
@@ -89,9 +104,13 @@ ReadBatch::IndexNeed& ReadBatch::NeedIndex(Array::Impl* array, uint64_t object) 
 }
 
 Status ReadBatch::ReadIndexes() {
-  for (const ReadJob& job : jobs_) {
+  if (jobs_.size() > UINT32_MAX) return InternalError("too many chunks in one slice");
+  for (uint32_t i = 0; i < jobs_.size(); ++i) {
+    const ReadJob& job = jobs_[i];
     if (job.cached || !job.array->sharding()) continue;
-    NeedIndex(job.array, job.array->grid.ObjectOf(job.task.id));
+    IndexNeed& need = NeedIndex(job.array, job.array->grid.ObjectOf(job.task.id));
+    if (need.job_count == 0) need.first_job = i;
+    if (need.first_job + need.job_count == i) ++need.job_count;
   }
   std::vector<std::pair<Store*, std::vector<IndexNeed*>>> missing;
   for (auto& [name, need] : needs_) {
@@ -101,33 +120,63 @@ Status ReadBatch::ReadIndexes() {
     if (group == missing.end()) group = missing.insert(group, {need.array->store, {}});
     group->second.push_back(&need);
   }
-  for (auto& group : missing) {
-    const std::vector<IndexNeed*>& needs = group.second;
-    std::vector<ReadOp> ops(needs.size());
-    for (std::size_t i = 0; i < needs.size(); ++i) {
-      const CodecChain::Sharding& sharding = *needs[i]->array->sharding();
-      ops[i].key = needs[i]->array->Key(needs[i]->object);
-      ops[i].range = IndexRange(sharding);
-      ops[i].sink_cost_ns = 2.0 * static_cast<double>(sharding.entries);
-    }
-    auto sink = [&](std::size_t i, const ReadResult& result) -> Status {
-      if (!result.bytes) return OkStatus();
-      auto loaded = std::make_shared<LoadedIndex>();
-      loaded->generation = result.generation;
-      auto index = needs[i]->array->sharding()->DecodeIndex(*result.bytes, result.object_bytes);
-      if (!index.ok()) {
-        return index.status().WithContext(
-            needs[i]->array->Describe(needs[i]->object * needs[i]->array->grid.entries()));
-      }
-      loaded->index = std::move(index).value();
-      needs[i]->index = std::move(loaded);
-      return OkStatus();
-    };
-    H5ZARR_RETURN_IF_ERROR(group.first->ReadBatch(ops, sink, executor_));
+  for (auto& [store, needs] : missing) {
+    H5ZARR_RETURN_IF_ERROR(ReadIndexesOf(store, needs));
     for (IndexNeed* need : needs) {
       if (!need->index) saw_absent_ = true;
       if (need->index) need->array->indexes.Insert(need->object, need->index);
     }
+  }
+  return OkStatus();
+}
+
+Status ReadBatch::ReadIndexesOf(Store* store, std::span<IndexNeed* const> needs) {
+  std::vector<ReadOp> ops(needs.size());
+  std::vector<char> whole(needs.size());
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    const IndexNeed& need = *needs[i];
+    const CodecChain::Sharding& sharding = *need.array->sharding();
+    whole[i] = !store->ranges_only() && IsSmallShard(sharding);
+    ops[i].key = need.array->Key(need.object);
+    ops[i].range = whole[i] ? ByteRange::Whole() : IndexRange(sharding);
+    ops[i].sink_cost_ns = 2.0 * static_cast<double>(sharding.entries);
+    for (uint32_t job = need.first_job; whole[i] && job < need.first_job + need.job_count; ++job) {
+      ops[i].sink_cost_ns += SinkCostNs(jobs_[job], sharding.inner.decoded_bytes());
+    }
+  }
+  auto sink = [&](std::size_t i, const ReadResult& result) {
+    return OnIndex(*needs[i], whole[i] != 0, result);
+  };
+  return store->ReadBatch(ops, sink, executor_);
+}
+
+Status ReadBatch::OnIndex(IndexNeed& need, bool whole_shard, const ReadResult& result) {
+  if (!result.bytes) return OkStatus();
+  const CodecChain::Sharding& sharding = *need.array->sharding();
+  auto loaded = std::make_shared<LoadedIndex>();
+  loaded->generation = result.generation;
+  auto index = whole_shard ? sharding.IndexOf(*result.bytes)
+                           : sharding.DecodeIndex(*result.bytes, result.object_bytes);
+  if (!index.ok()) {
+    return index.status().WithContext(
+        need.array->Describe(need.object * need.array->grid.entries()));
+  }
+  loaded->index = std::move(index).value();
+  need.index = std::move(loaded);
+  return whole_shard ? FinishFromShard(need, *result.bytes) : OkStatus();
+}
+
+// Does the jobs of a shard that was read along with its index.
+Status ReadBatch::FinishFromShard(const IndexNeed& need, ByteSpan shard) {
+  for (uint32_t i = need.first_job; i < need.first_job + need.job_count; ++i) {
+    ReadJob& job = jobs_[i];
+    H5ZARR_ASSIGN_OR_RETURN(const Place place, PlaceIn(*need.index, job));
+    if (place.absent) continue;
+    const ByteSpan bytes = shard.subspan(place.offset, place.length);
+    const Status status =
+        job.array->leaf().is_identity() ? OnWholeIdentity(job, bytes) : OnEncoded(job, bytes);
+    if (!status.ok()) return status.WithContext(job.array->Describe(job.task.id));
+    job.done = true;
   }
   return OkStatus();
 }
@@ -139,16 +188,20 @@ Result<ReadBatch::Place> ReadBatch::Locate(const ReadJob& job) {
     return place;
   }
   const IndexNeed& need = NeedIndex(job.array, job.array->grid.ObjectOf(job.task.id));
+  if (need.index) return PlaceIn(*need.index, job);
   place.whole_object = false;
-  if (!need.index) {
-    place.absent = true;
-    return place;
-  }
-  const codec::ShardEntry& entry = need.index->index[job.array->grid.EntryOf(job.task.id)];
+  place.absent = true;
+  return place;
+}
+
+Result<ReadBatch::Place> ReadBatch::PlaceIn(const LoadedIndex& index, const ReadJob& job) {
+  const codec::ShardEntry& entry = index.index[job.array->grid.EntryOf(job.task.id)];
+  Place place;
+  place.whole_object = false;
   place.absent = entry.missing();
   place.offset = entry.offset;
   place.length = entry.length;
-  place.generation = need.index->generation;
+  place.generation = index.generation;
   const auto expected = job.array->leaf().EncodedBytes();
   if (!place.absent && expected && place.length != *expected) {
     return CorruptError(job.array->Describe(job.task.id) + ": " + std::to_string(place.length) +
@@ -158,8 +211,8 @@ Result<ReadBatch::Place> ReadBatch::Locate(const ReadJob& job) {
 }
 
 Status ReadBatch::PlanOps() {
-  if (jobs_.size() > UINT32_MAX) return InternalError("too many chunks in one slice");
   for (uint32_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].done) continue;
     if (jobs_[i].cached) {
       local_jobs_.push_back(i);
       continue;

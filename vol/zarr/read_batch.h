@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct ReadJob {
   ChunkCache::Ptr cached;  // when set, the source
   bool keep = false;
   bool keep_whole = false;  // ArrayOptions::keep_whole_bytes
+  bool done = false;        // read along with the index of its shard
   ChunkCache::Ptr loaded;
 };
 
@@ -68,6 +71,9 @@ class ReadBatch {
     uint64_t object = 0;
     IndexPtr index;  // null after the read: the shard is absent
     bool from_cache = false;
+    // Those of the jobs that need it which stand together.
+    uint32_t first_job = 0;
+    uint32_t job_count = 0;
   };
   // Where a chunk's encoded bytes are.
   struct Place {
@@ -82,10 +88,14 @@ class ReadBatch {
   // Where objects are absent because the array itself is, there is no fill to be read.
   Status CheckAbsence() const;
   Status ReadIndexes();
+  Status ReadIndexesOf(Store* store, std::span<IndexNeed* const> needs);
+  Status OnIndex(IndexNeed& need, bool whole_shard, const ReadResult& result);
+  Status FinishFromShard(const IndexNeed& need, ByteSpan shard);
   IndexNeed& NeedIndex(Array::Impl* array, uint64_t object);
   void ForgetIndexes();
   Status PlanOps();
   Result<Place> Locate(const ReadJob& job);
+  static Result<Place> PlaceIn(const LoadedIndex& index, const ReadJob& job);
   bool AddWindows(uint32_t job_index, const Place& place);
   static bool PrefersWhole(const ReadJob& job, const Splits& splits);
   static Split SplitPiece(const Piece& piece, uint64_t elem_bytes);

@@ -43,17 +43,17 @@ TEST_CASE("absent chunks read as fill") {
 }
 
 TEST_CASE("all chunks of a batch over several arrays are read in one go") {
-  Fixture f(Metadata({100}, {10}, DType::Uint(2), {Gzip()}));
-  ArrayMetadata sharded = Metadata({100}, {20}, DType::Uint(2), {Sharded({5}, {Gzip()})});
+  Fixture f(Metadata({100'000}, {10'000}, DType::Uint(2), {Gzip()}));
+  ArrayMetadata sharded = Metadata({100'000}, {20'000}, DType::Uint(2), {Sharded({5'000}, {Gzip()})});
   auto other = Value(Array::Open(&f.store, "b", sharded, f.options));
-  const auto values = Iota<uint16_t>(100, 1);
-  WriteBox(*f.array, {0}, {100}, values);
-  WriteBox(*other, {0}, {100}, values);
+  const auto values = Iota<uint16_t>(100'000, 1);
+  WriteBox(*f.array, {0}, {100'000}, values);
+  WriteBox(*other, {0}, {100'000}, values);
   f.Open();
   other = Value(Array::Open(&f.store, "b", sharded, f.options));
   f.store.ResetCounts();
-  std::vector<uint16_t> first(100), second(100);
-  const Selection all = Box({0}, {100}, 2);
+  std::vector<uint16_t> first(100'000), second(100'000);
+  const Selection all = Box({0}, {100'000}, 2);
   ReadRequest requests[] = {{f.array.get(), &all, reinterpret_cast<std::byte*>(first.data()), {}},
                             {other.get(), &all, reinterpret_cast<std::byte*>(second.data()), {}}};
   RequireOk(Array::Read(requests));
@@ -63,13 +63,50 @@ TEST_CASE("all chunks of a batch over several arrays are read in one go") {
   CHECK(f.store.reads == 5 + 10 + 20);
 }
 
+TEST_CASE("a small shard is read along with its index") {
+  for (const bool compressed : {false, true}) {
+    std::vector<CodecSpec> codecs;
+    if (compressed) codecs.push_back(Gzip());
+    for (const char* location : {"start", "end"}) {
+      Fixture f(Metadata({2000}, {200}, DType::Uint(2), {Sharded({50}, codecs, location)}));
+      WriteBox(*f.array, {0}, {1850}, Iota<uint16_t>(1850, 1));
+      RequireOk(f.array->Flush());
+      f.Open();
+      f.store.ResetCounts();
+      auto expected = Iota<uint16_t>(1850, 1);
+      expected.resize(2000, 0);
+      CHECK(ReadBox<uint16_t>(*f.array, {0}, {2000}) == expected);
+      CHECK(f.store.batches == 1);
+      CHECK(f.store.reads == 10);
+      f.store.ResetCounts();
+      CHECK(ReadBox<uint16_t>(*f.array, {75}, {1}) == std::vector<uint16_t>{76});
+      CHECK(f.store.reads == 1);  // its index is known by now
+    }
+  }
+}
+
+TEST_CASE("a small shard that is damaged is an error that names it") {
+  Fixture f(Metadata({200}, {200}, DType::Uint(2), {Sharded({50}, {Gzip()})}));
+  WriteBox(*f.array, {0}, {200}, Iota<uint16_t>(200, 1));
+  std::string shard = f.store.Bytes("a/c/0");
+  shard[3] = static_cast<char>(~shard[3]);
+  f.store.Put("a/c/0", shard);
+  f.Open();
+  std::vector<uint16_t> values(200);
+  const Selection all = Box({0}, {200}, 2);
+  ReadRequest request{f.array.get(), &all, reinterpret_cast<std::byte*>(values.data()), {}};
+  const Status status = Array::Read({&request, 1});
+  CHECK(status.code() == StatusCode::kCorrupt);
+  CHECK(status.message().find("c/0, inner chunk 0") != std::string::npos);
+}
+
 TEST_CASE("a shard's index is fetched once") {
-  Fixture f(Metadata({100}, {100}, DType::Uint(2), {Sharded({5}, {Gzip()})}));
-  WriteBox(*f.array, {0}, {100}, Iota<uint16_t>(100, 1));
+  Fixture f(Metadata({20'000}, {20'000}, DType::Uint(2), {Sharded({1000}, {Gzip()})}));
+  WriteBox(*f.array, {0}, {20'000}, Iota<uint16_t>(20'000, 1));
   f.options.cache_bytes = 0;
   f.Open();
   f.store.ResetCounts();
-  for (uint64_t at = 0; at < 100; at += 10) ReadBox<uint16_t>(*f.array, {at}, {10});
+  for (uint64_t at = 0; at < 20'000; at += 2000) ReadBox<uint16_t>(*f.array, {at}, {10});
   CHECK(f.store.batches == 11);
 }
 
@@ -165,8 +202,8 @@ TEST_CASE("planes across the chunks of a shard without codecs are right along ev
 }
 
 TEST_CASE("small inner chunks that lie as they are wanted are one read") {
-  Fixture f(Metadata({2000}, {1000}, DType::Uint(2), {Sharded({10})}));
-  WriteBox(*f.array, {0}, {2000}, Iota<uint16_t>(2000));
+  Fixture f(Metadata({40'000}, {20'000}, DType::Uint(2), {Sharded({10})}));
+  WriteBox(*f.array, {0}, {40'000}, Iota<uint16_t>(40'000));
   f.Open();
   std::vector<uint64_t> lengths;
   f.store.before_batch = [&](std::span<ReadOp> ops) {
@@ -174,8 +211,8 @@ TEST_CASE("small inner chunks that lie as they are wanted are one read") {
       if (op.range.kind == ByteRange::Kind::kSpan) lengths.push_back(op.range.length);
     }
   };
-  CHECK(ReadBox<uint16_t>(*f.array, {100}, {1700}) == Iota<uint16_t>(1700, 100));
-  CHECK(lengths == std::vector<uint64_t>{1800, 1600});
+  CHECK(ReadBox<uint16_t>(*f.array, {100}, {30'000}) == Iota<uint16_t>(30'000, 100));
+  CHECK(lengths == std::vector<uint64_t>{39'800, 20'200});
 }
 
 TEST_CASE("rows of an inner chunk without codecs are found within its shard") {
@@ -225,10 +262,10 @@ TEST_CASE("an empty or short shard is an error, never fill") {
 }
 
 TEST_CASE("a shard replaced between index and data is read anew") {
-  Fixture f(Metadata({100}, {100}, DType::Uint(2), {Sharded({5}, {Gzip()})}));
-  WriteBox(*f.array, {0}, {100}, std::vector<uint16_t>(100, 1));
+  Fixture f(Metadata({20'000}, {20'000}, DType::Uint(2), {Sharded({1000}, {Gzip()})}));
+  WriteBox(*f.array, {0}, {20'000}, std::vector<uint16_t>(20'000, 1));
   const std::string old_shard = f.store.Bytes("a/c/0");
-  WriteBox(*f.array, {0}, {100}, Iota<uint16_t>(100, 500));
+  WriteBox(*f.array, {0}, {20'000}, Iota<uint16_t>(20'000, 500));
   const std::string new_shard = f.store.Bytes("a/c/0");
   REQUIRE(old_shard != new_shard);
   f.store.Put("a/c/0", old_shard);
@@ -237,7 +274,7 @@ TEST_CASE("a shard replaced between index and data is read anew") {
   f.store.before_batch = [&](std::span<ReadOp>) {
     if (++batch == 2) f.store.Put("a/c/0", new_shard);
   };
-  CHECK(ReadBox<uint16_t>(*f.array, {0}, {100}) == Iota<uint16_t>(100, 500));
+  CHECK(ReadBox<uint16_t>(*f.array, {0}, {20'000}) == Iota<uint16_t>(20'000, 500));
   CHECK(batch == 4);
 }
 

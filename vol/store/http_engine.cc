@@ -40,6 +40,22 @@ void AfterForkInChild() {
 
 }  // namespace
 
+std::function<void()> HttpWaiter::OnDone() const {
+  return [state = state_] {
+    const std::lock_guard<std::mutex> lock(state->mutex);
+    state->done = true;
+    state->changed.notify_all();
+  };
+}
+
+Status HttpWaiter::Run(std::shared_ptr<HttpTask> task) {
+  H5ZARR_ASSIGN_OR_RETURN(HttpEngine* const engine, HttpEngine::Get());
+  engine->Submit(std::move(task));
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->done; });
+  return OkStatus();
+}
+
 Result<HttpEngine*> HttpEngine::Get() {
   EngineHolder& holder = Holder();
   const std::lock_guard<std::mutex> lock(holder.mutex);
@@ -75,10 +91,10 @@ Status HttpEngine::Start() {
   return status;
 }
 
-void HttpEngine::Submit(FetchPtr fetch) {
+void HttpEngine::Submit(TaskPtr task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    submitted_.push_back(std::move(fetch));
+    submitted_.push_back(std::move(task));
   }
   curl_.multi_wakeup(multi_);
 }
@@ -121,65 +137,65 @@ int HttpEngine::TimeoutMs() const {
 }
 
 void HttpEngine::TakeSubmitted() {
-  std::vector<FetchPtr> submitted;
+  std::vector<TaskPtr> submitted;
   bool cancelled = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     submitted.swap(submitted_);
     std::swap(cancelled, cancelled_);
   }
-  for (FetchPtr& fetch : submitted) Enqueue(std::move(fetch));
+  for (TaskPtr& task : submitted) Enqueue(std::move(task));
   if (cancelled) DropCancelled();
 }
 
 void HttpEngine::DropCancelled() {
   std::vector<CURL*> handles;
   for (const auto& [handle, request] : active_) {
-    if (request.fetch->cancelled()) handles.push_back(handle);
+    if (request.task->cancelled()) handles.push_back(handle);
   }
   for (CURL* const handle : handles) FinishRequest(handle, CURLE_ABORTED_BY_CALLBACK);
-  const auto drop = [](const FetchPtr& fetch) {
-    if (!fetch->cancelled()) return false;
-    fetch->Finish(CURLE_ABORTED_BY_CALLBACK, "");
-    fetch->Done();
+  const auto drop = [](const TaskPtr& task) {
+    if (!task->cancelled()) return false;
+    task->Finish(CURLE_ABORTED_BY_CALLBACK, "");
+    task->Done();
     return true;
   };
   for (auto& [origin, server] : servers_) std::erase_if(server.waiting, drop);
   std::erase_if(delayed_, [&](const auto& entry) { return drop(entry.second); });
 }
 
-void HttpEngine::Enqueue(FetchPtr fetch) {
-  Server& server = servers_[fetch->Origin()];
-  server.most = std::max(server.most, fetch->session().options().concurrency);
+void HttpEngine::Enqueue(TaskPtr task) {
+  Server& server = servers_[task->Origin()];
+  server.most = std::max(server.most, task->session().options().concurrency);
   if (server.limit == 0) server.limit = server.most;
-  server.waiting.push_back(std::move(fetch));
+  server.waiting.push_back(std::move(task));
 }
 
 void HttpEngine::StartWaiting() {
   for (auto& [origin, server] : servers_) {
     while (server.active < server.limit && !server.waiting.empty()) {
-      FetchPtr fetch = std::move(server.waiting.front());
+      TaskPtr task = std::move(server.waiting.front());
       server.waiting.pop_front();
-      StartRequest(&server, std::move(fetch));
+      StartRequest(&server, std::move(task));
     }
   }
 }
 
-void HttpEngine::StartRequest(Server* server, FetchPtr fetch) {
+void HttpEngine::StartRequest(Server* server, TaskPtr task) {
   CURL* const handle = curl_.easy_init();
-  Status status = handle != nullptr ? fetch->Prepare(curl_, handle)
+  Status status = handle != nullptr ? task->Prepare(curl_, handle)
                                     : NoSpaceError("libcurl has no memory");
   if (status.ok() && curl_.multi_add_handle(multi_, handle) != CURLM_OK) {
     status = InternalError("libcurl takes no more requests");
   }
   if (!status.ok()) {
     if (handle != nullptr) curl_.easy_cleanup(handle);
-    fetch->Fail(std::move(status));
-    fetch->Done();
+    task->Fail(std::move(status));
+    task->Done();
     return;
   }
   ++server->active;
-  active_[handle] = {std::move(fetch), server};
+  active_[handle] = {std::move(task), server};
 }
 
 void HttpEngine::FinishRequest(CURL* handle, CURLcode code) {
@@ -189,14 +205,14 @@ void HttpEngine::FinishRequest(CURL* handle, CURLcode code) {
   --request.server->active;
   curl_.multi_remove_handle(multi_, handle);
   curl_.easy_cleanup(handle);
-  const HttpFetch::Next next = request.fetch->Finish(code, curl_.easy_strerror(code));
+  const HttpTask::Next next = request.task->Finish(code, curl_.easy_strerror(code));
   Note(request.server, next.overloaded);
-  if (next.step == HttpFetch::Next::Step::kDone) {
-    request.fetch->Done();
+  if (next.step == HttpTask::Next::Step::kDone) {
+    request.task->Done();
   } else if (next.delay_ms == 0) {
-    Enqueue(request.fetch);
+    Enqueue(request.task);
   } else {
-    delayed_.emplace(Clock::now() + std::chrono::milliseconds(next.delay_ms), request.fetch);
+    delayed_.emplace(Clock::now() + std::chrono::milliseconds(next.delay_ms), request.task);
   }
 }
 

@@ -1,4 +1,4 @@
-// HttpEngine: the one thread of a process that talks HTTP. Others hand it fetches and are told when they
+// HttpEngine: the one thread of a process that talks HTTP. Others hand it tasks and are told when they
 // are done.
 //
 // Within store/ only. Made at the first request; a forked child makes its own, and leaves alone what it
@@ -7,7 +7,9 @@
 #define H5ZARR_STORE_HTTP_ENGINE_H_
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,34 +17,53 @@
 #include <vector>
 
 #include "base/status.h"
-#include "store/http_fetch.h"
+#include "store/http_task.h"
 #include "store/http_library.h"
 
 namespace h5zarr {
+
+// Lets a thread wait for a task.
+class HttpWaiter {
+ public:
+  HttpWaiter() : state_(std::make_shared<State>()) {}
+  // What the task is to call when it is done.
+  std::function<void()> OnDone() const;
+  // Submits the task and blocks until it is done. Once.
+  Status Run(std::shared_ptr<HttpTask> task);
+
+ private:
+  // Shared, so that the engine may still be within OnDone's function when Run returns.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;  // guarded by mutex
+  };
+  const std::shared_ptr<State> state_;
+};
 
 class HttpEngine {
  public:
   // This process's engine. Thread-safe.
   static Result<HttpEngine*> Get();
 
-  // Starts `fetch`; its `done` is called once, whatever happens. Thread-safe, does not block.
-  void Submit(std::shared_ptr<HttpFetch> fetch);
-  // Looks for cancelled fetches at once: each is done soon, and until then its target may be written to.
+  // Starts `task`; its `done` is called once, whatever happens. Thread-safe, does not block.
+  void Submit(std::shared_ptr<HttpTask> task);
+  // Looks for cancelled tasks at once: each is done soon, and until then its target may be written to.
   void NoticeCancelled();
 
  private:
   using Clock = std::chrono::steady_clock;
-  using FetchPtr = std::shared_ptr<HttpFetch>;
+  using TaskPtr = std::shared_ptr<HttpTask>;
   struct Server {
     int limit = 0;    // requests at once: halved when it is too much, then growing again
     int most = 0;     // what its stores ask for
     int active = 0;
     int good = 0;     // answers since the limit changed
     Clock::time_point halved;
-    std::deque<FetchPtr> waiting;
+    std::deque<TaskPtr> waiting;
   };
   struct Request {
-    FetchPtr fetch;
+    TaskPtr task;
     Server* server = nullptr;
   };
 
@@ -52,21 +73,21 @@ class HttpEngine {
   void TakeSubmitted();
   void DropCancelled();
   void StartWaiting();
-  void StartRequest(Server* server, FetchPtr fetch);
+  void StartRequest(Server* server, TaskPtr task);
   void FinishRequest(CURL* handle, CURLcode code);
-  void Enqueue(FetchPtr fetch);
+  void Enqueue(TaskPtr task);
   void Note(Server* server, bool overloaded);
   int TimeoutMs() const;
 
   const HttpLibrary& curl_;
   CURLM* multi_ = nullptr;
   std::mutex mutex_;
-  std::vector<FetchPtr> submitted_;  // guarded by mutex_
-  bool cancelled_ = false;           // guarded by mutex_: some fetch is
+  std::vector<TaskPtr> submitted_;  // guarded by mutex_
+  bool cancelled_ = false;           // guarded by mutex_: some task is
   // Of the thread alone:
   std::map<std::string, Server> servers_;
   std::map<CURL*, Request> active_;
-  std::multimap<Clock::time_point, FetchPtr> delayed_;
+  std::multimap<Clock::time_point, TaskPtr> delayed_;
 };
 
 }  // namespace h5zarr

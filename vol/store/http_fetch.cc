@@ -1,26 +1,15 @@
 #include "store/http_fetch.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <cstring>
-#include <random>
 #include <utility>
-
-#include "base/trace.h"
 
 namespace h5zarr {
 namespace {
 
 constexpr int kMaxRedirects = 10;
 constexpr int kMaxRenewals = 3;
-// Failures of names and connections are mostly mistakes: no long patience.
-constexpr int kMaxConnectRetries = 3;
-constexpr int kFirstDelayMs = 100;
-constexpr int kMaxDelayMs = 10'000;
-constexpr int kMaxRetryAfterMs = 30'000;
-// Slower than this, for as long as the time-out says, is standstill.
-constexpr long kLowSpeedBytesPerSecond = 256;
-constexpr long kMaxConnectSeconds = 20;
 // What a server that knows no ranges may have to send for one.
 constexpr uint64_t kMaxIgnoredRangeEnd = 64 << 20;
 // A failure after so much progress is as good as the first.
@@ -28,38 +17,12 @@ constexpr uint64_t kProgressBytes = 1 << 20;
 constexpr std::size_t kMaxErrorText = 512;
 constexpr uint64_t kFirstRoomBytes = 64 << 10;
 
-bool MayPass(int status) {
-  switch (status) {
-    case 408: case 425: case 429: case 500: case 502: case 503: case 504: case 509:
-      return true;
-    default: return status >= 520 && status <= 530;  // of caches around a server
-  }
-}
-
-bool MayPass(CURLcode code) {
-  switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL: case CURLE_URL_MALFORMAT: case CURLE_NOT_BUILT_IN:
-    case CURLE_OUT_OF_MEMORY: case CURLE_PEER_FAILED_VERIFICATION: case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CACERT_BADFILE: case CURLE_BAD_FUNCTION_ARGUMENT: case CURLE_UNKNOWN_OPTION:
-      return false;
-    default: return true;
-  }
-}
-
 bool IsStrong(const std::string& etag) { return etag.size() >= 2 && etag[0] == '"'; }
-
-// The code in S3's error documents: it says what no status does.
-std::string ErrorCode(const std::string& text) {
-  const std::size_t begin = text.find("<Code>");
-  const std::size_t end = text.find("</Code>");
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
-  return " (" + text.substr(begin + 6, end - begin - 6) + ")";
-}
 
 }  // namespace
 
 HttpFetch::HttpFetch(Query query, std::shared_ptr<HttpSession> session, std::function<void()> done)
-    : query_(std::move(query)), session_(std::move(session)), done_(std::move(done)) {
+    : HttpTask(std::move(session), std::move(done)), query_(std::move(query)) {
   switch (query_.range.kind) {
     case ByteRange::Kind::kWhole: asking_ = Asking::kWhole; break;
     case ByteRange::Kind::kSuffix: asking_ = Asking::kSuffix; break;
@@ -74,10 +37,6 @@ HttpFetch::HttpFetch(Query query, std::shared_ptr<HttpSession> session, std::fun
   location_ = known->location;
   location_from_earlier_ = location_.has_value();
   if (query_.expected.known() && known->generation == query_.expected) etag_ = known->etag;
-}
-
-HttpFetch::~HttpFetch() {
-  if (curl_ != nullptr) curl_->slist_free_all(header_list_);
 }
 
 // --- the request -----------------------------------------------------------------------------------
@@ -108,77 +67,20 @@ std::string HttpFetch::ShownRange() const {
 std::string HttpFetch::Describe() const { return "'" + query_.url.Shown() + "'" + ShownRange(); }
 
 Status HttpFetch::Prepare(const HttpLibrary& curl, CURL* handle) {
-  curl_ = &curl;
-  curl.slist_free_all(header_list_);
-  header_list_ = nullptr;
-  headers_ = HttpHeaders();
   body_begun_ = keeps_body_ = satisfied_ = false;
   attempt_bytes_ = 0;
   broken_ = OkStatus();
   error_text_.clear();
-  const Url& url = current_url();
-  bool complete = true;
-  const auto add_header = [&](const std::string& line) {
-    curl_slist* const longer = curl.slist_append(header_list_, line.c_str());
-    complete = complete && longer != nullptr;
-    if (longer != nullptr) header_list_ = longer;
-  };
+  RequestHead head{"GET", current_url()};
+  if (IsStrong(etag_)) head.headers.push_back("If-Match: " + etag_);
+  const std::string range = RangeText();
+  if (!range.empty()) head.headers.push_back("Range: bytes=" + range);
   // A signed URL is its own authorization; servers refuse two.
   const bool is_signed = location_ && location_->IsPresigned();
-  if (!is_signed) {
-    for (const std::string& line : session_->HeadersFor(url)) add_header(line);
-  }
-  if (IsStrong(etag_)) add_header("If-Match: " + etag_);
-  add_header("Accept-Encoding: identity");
-  const auto set = [&](CURLoption option, auto value) {
-    complete = curl.easy_setopt(handle, option, value) == CURLE_OK && complete;
-  };
-  const HttpOptions& options = session_->options();
-  set(CURLOPT_URL, url.Text().c_str());
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_PATH_AS_IS, 1L);
-  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_BUFFERSIZE, 256L << 10);
-  set(CURLOPT_USERAGENT, "h5zarr");
-  set(CURLOPT_HTTPHEADER, header_list_);
-  set(CURLOPT_CONNECTTIMEOUT, std::min<long>(options.timeout_s, kMaxConnectSeconds));
-  set(CURLOPT_LOW_SPEED_LIMIT, kLowSpeedBytesPerSecond);
-  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.timeout_s));
-  set(CURLOPT_HEADERFUNCTION, &HttpFetch::OnHeader);
-  set(CURLOPT_HEADERDATA, this);
-  set(CURLOPT_WRITEFUNCTION, &HttpFetch::OnBody);
-  set(CURLOPT_WRITEDATA, this);
-  const std::string range = RangeText();
-  if (!range.empty()) set(CURLOPT_RANGE, range.c_str());
-  if (!session_->ca_file().empty()) set(CURLOPT_CAINFO, session_->ca_file().c_str());
-  if (!is_signed && !session_->HasAuthorization(url)) {
-    set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
-    if (!session_->netrc_file().empty()) set(CURLOPT_NETRC_FILE, session_->netrc_file().c_str());
-  }
-  return complete ? OkStatus() : InternalError(Describe() + ": libcurl refuses the request");
+  return SetUp(curl, handle, head, !is_signed);
 }
 
 // --- the answer ------------------------------------------------------------------------------------
-
-size_t HttpFetch::OnHeader(char* data, size_t size, size_t count, void* fetch) {
-  try {
-    static_cast<HttpFetch*>(fetch)->headers_.AddLine({data, size * count});
-    return size * count;
-  } catch (...) {
-    return 0;
-  }
-}
-
-size_t HttpFetch::OnBody(char* data, size_t size, size_t count, void* fetch) {
-  try {
-    return static_cast<HttpFetch*>(fetch)->Write(data, size * count) ? size * count : 0;
-  } catch (...) {
-    return 0;
-  }
-}
 
 Status HttpFetch::CheckState() {
   const std::string& validator = headers_.etag.empty() ? headers_.last_modified : headers_.etag;
@@ -280,7 +182,7 @@ Status HttpFetch::BeginBody() {
 }
 
 // False ends the request.
-bool HttpFetch::Write(const char* data, uint64_t bytes) {
+bool HttpFetch::TakeBody(const char* data, uint64_t bytes) {
   if (cancelled()) return false;
   if (!body_begun_) {
     broken_ = BeginBody();
@@ -331,28 +233,13 @@ void HttpFetch::Restart() {
   last_modified_.clear();
 }
 
-HttpFetch::Next HttpFetch::Retry(std::string why, bool overloaded, int at_most) {
+HttpFetch::Next HttpFetch::Retry(const std::string& why, bool overloaded, int at_most) {
   if (attempt_bytes_ >= kProgressBytes) failures_ = 0;
-  if (++failures_ > std::min(at_most, session_->options().retries)) {
-    std::string tries;
-    if (failures_ > 1) tries = ", after " + std::to_string(failures_) + " attempts";
-    return Done(Status(StatusCode::kIo, Describe() + ": " + why + tries));
+  if (const std::optional<Next> next = PlanRetry(why, overloaded, at_most)) {
+    if (etag_.empty() && last_modified_.empty()) Restart();
+    return *next;
   }
-  if (etag_.empty() && last_modified_.empty()) Restart();
-  int delay_ms = kFirstDelayMs;
-  for (int i = 1; i < failures_ && delay_ms < kMaxDelayMs; ++i) delay_ms *= 2;
-  delay_ms = std::min(delay_ms, kMaxDelayMs);
-  std::minstd_rand random(static_cast<unsigned>(
-      std::chrono::steady_clock::now().time_since_epoch().count() ^
-      reinterpret_cast<uintptr_t>(this)));
-  delay_ms = std::uniform_int_distribution<int>(delay_ms / 2, delay_ms)(random);
-  if (headers_.retry_after_s) {
-    delay_ms = std::max(delay_ms, std::min(*headers_.retry_after_s * 1000, kMaxRetryAfterMs));
-  }
-  if (Tracing(TraceLevel::kDecisions)) {
-    Trace(Describe() + ": " + why + ", again in " + std::to_string(delay_ms) + " ms");
-  }
-  return {Next::Step::kAgain, delay_ms, overloaded};
+  return Done(Status(StatusCode::kIo, Describe() + ": " + why + ShownAttempts()));
 }
 
 HttpFetch::Next HttpFetch::FinishRedirect() {
@@ -393,7 +280,7 @@ HttpFetch::Next HttpFetch::FinishDenied() {
     return Done(OkStatus());
   }
   return Done(PermissionDeniedError(Describe() + ": " + headers_.ShownStatus() +
-                                    ErrorCode(error_text_)));
+                                    ShownErrorCode(error_text_)));
 }
 
 HttpFetch::Next HttpFetch::FinishUnsatisfiable() {
@@ -477,6 +364,10 @@ HttpFetch::Next HttpFetch::FinishBody(CURLcode code, const char* reason) {
 HttpFetch::Next HttpFetch::FinishStatus() {
   const int status = headers_.status;
   if (status == 404 || status == 410) {
+    // (S3's answer where the whole bucket is gone.)
+    if (error_text_.find("<Code>NoSuchBucket</Code>") != std::string::npos) {
+      return Done(Status(StatusCode::kIo, Describe() + ": there is no such bucket", ENOENT));
+    }
     if (location_from_earlier_ && RenewLocation()) return Again();
     if (query_.expected.known() || at_ > begin_) {
       return Done(ChangedError(Describe() + ": the object has been removed meanwhile"));
@@ -492,10 +383,10 @@ HttpFetch::Next HttpFetch::FinishStatus() {
   }
   if (status == 416) return FinishUnsatisfiable();
   if (MayPass(status)) {
-    return Retry(headers_.ShownStatus() + ErrorCode(error_text_), true, session_->options().retries);
+    return Retry(headers_.ShownStatus() + ShownErrorCode(error_text_), true, session_->options().retries);
   }
   return Done(Status(StatusCode::kIo,
-                     Describe() + ": " + headers_.ShownStatus() + ErrorCode(error_text_)));
+                     Describe() + ": " + headers_.ShownStatus() + ShownErrorCode(error_text_)));
 }
 
 HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
@@ -509,10 +400,7 @@ HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
   const int status = headers_.status;
   if (status == 0) {
     if (!MayPass(code)) return Done(Status(StatusCode::kIo, Describe() + ": " + reason));
-    const bool connecting = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
-                            code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_SSL_CONNECT_ERROR;
-    return Retry(reason, !connecting,
-                 connecting ? kMaxConnectRetries : session_->options().retries);
+    return Retry(reason, !IsOfConnecting(code), PatienceWith(code));
   }
   if (status == 200 || status == 206) return FinishBody(code, reason);
   const bool redirects =

@@ -2,12 +2,10 @@
 // redirects, repetitions after failures, bodies resumed where they broke off, servers that know no
 // ranges.
 //
-// Within store/ only. Made by any thread, then used by the engine's alone until it is done; afterwards
-// its outcome may be read by whoever was told.
+// Within store/ only.
 #ifndef H5ZARR_STORE_HTTP_FETCH_H_
 #define H5ZARR_STORE_HTTP_FETCH_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,15 +14,15 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
-#include "store/http_headers.h"
 #include "store/http_library.h"
 #include "store/http_session.h"
+#include "store/http_task.h"
 #include "store/store.h"
 #include "store/url.h"
 
 namespace h5zarr {
 
-class HttpFetch {
+class HttpFetch : public HttpTask {
  public:
   struct Query {
     Url url;
@@ -41,34 +39,16 @@ class HttpFetch {
     uint64_t object_bytes = 0;
     Generation generation;
   };
-  // What is to be done after a request.
-  struct Next {
-    enum class Step { kDone, kAgain } step = Step::kDone;
-    int delay_ms = 0;
-    bool overloaded = false;  // the server wants fewer requests at once
-  };
-
-  // `done` is called once, by the engine's thread, and must be quick. `session` and the target outlive it.
+  // `done`: see HttpTask. The target outlives it.
   HttpFetch(Query query, std::shared_ptr<HttpSession> session, std::function<void()> done);
-  HttpFetch(const HttpFetch&) = delete;
-  ~HttpFetch();
 
-  const HttpSession& session() const { return *session_; }
   const Query& query() const { return query_; }
   const Outcome& outcome() const { return outcome_; }
 
-  // --- for the engine ---------------------------------------------------------------------------
-  // The server of the next request.
-  std::string Origin() const { return current_url().Origin(); }
-  // Sets up the next request on a fresh handle.
-  Status Prepare(const HttpLibrary& curl, CURL* handle);
-  // After a request: what came of it.
-  Next Finish(CURLcode code, const char* reason);
-  void Fail(Status status);
-  void Done() { done_(); }
-
-  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
-  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  std::string Origin() const override { return current_url().Origin(); }
+  Status Prepare(const HttpLibrary& curl, CURL* handle) override;
+  Next Finish(CURLcode code, const char* reason) override;
+  void Fail(Status status) override;
 
  private:
   // What the current request asks for.
@@ -84,11 +64,9 @@ class HttpFetch {
   const Url& current_url() const { return location_ ? *location_ : query_.url; }
   std::string RangeText() const;
   std::string ShownRange() const;
-  std::string Describe() const;
+  std::string Describe() const override;
 
-  static size_t OnHeader(char* data, size_t size, size_t count, void* fetch);
-  static size_t OnBody(char* data, size_t size, size_t count, void* fetch);
-  bool Write(const char* data, uint64_t bytes);
+  bool TakeBody(const char* data, uint64_t bytes) override;
   Status BeginBody();
   Status BeginWhole();
   Status BeginPart();
@@ -96,7 +74,7 @@ class HttpFetch {
   Status MakeRoom(uint64_t bytes);
   void Restart();
 
-  Next Retry(std::string why, bool overloaded, int at_most);
+  Next Retry(const std::string& why, bool overloaded, int at_most);
   Next Again() { return {Next::Step::kAgain, 0, false}; }
   Next Done(Status status);
   bool RenewLocation();
@@ -109,17 +87,12 @@ class HttpFetch {
   Next Succeed();
 
   const Query query_;
-  const std::shared_ptr<HttpSession> session_;
-  const std::function<void()> done_;
-  std::atomic<bool> cancelled_ = false;
 
   Asking asking_;
   std::optional<Url> location_;  // of a redirect
   bool location_from_earlier_ = false;
   int redirects_ = 0;
   int renewals_ = 0;   // of redirects that had expired
-  int failures_ = 0;   // since the last progress
-  std::string last_failure_;
 
   // The bytes that are wanted, [begin_, end_), as far as is known; those from begin_ to at_ are there.
   uint64_t begin_ = 0;
@@ -129,11 +102,8 @@ class HttpFetch {
   std::string etag_;           // of the first answer: all others must have the same
   std::string last_modified_;
   Buffer memory_;              // where there is no target
-  curl_slist* header_list_ = nullptr;
-  const HttpLibrary* curl_ = nullptr;
 
   // Of the current request.
-  HttpHeaders headers_;
   bool body_begun_ = false;
   bool keeps_body_ = false;    // it is the object's
   uint64_t stream_at_ = 0;     // position in the object of the next byte of the body

@@ -282,22 +282,9 @@ Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>&
 Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query,
                                     const std::shared_ptr<HttpSession>& session,
                                     std::shared_ptr<HttpFetch>* owner) {
-  H5ZARR_ASSIGN_OR_RETURN(HttpEngine* const engine, HttpEngine::Get());
-  struct Waiting {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-  };
-  // Shared, so that the engine may still be within notify when this returns.
-  const auto waiting = std::make_shared<Waiting>();
-  *owner = std::make_shared<HttpFetch>(std::move(query), session, [waiting] {
-    const std::lock_guard<std::mutex> lock(waiting->mutex);
-    waiting->done = true;
-    waiting->changed.notify_all();
-  });
-  engine->Submit(*owner);
-  std::unique_lock<std::mutex> lock(waiting->mutex);
-  waiting->changed.wait(lock, [&] { return waiting->done; });
+  HttpWaiter waiter;
+  *owner = std::make_shared<HttpFetch>(std::move(query), session, waiter.OnDone());
+  H5ZARR_RETURN_IF_ERROR(waiter.Run(*owner));
   const HttpFetch::Outcome& outcome = (*owner)->outcome();
   if (!outcome.status.ok()) return outcome.status;
   return outcome;

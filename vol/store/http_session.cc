@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 namespace h5zarr {
 namespace {
@@ -39,16 +40,17 @@ Generation GenerationOf(const std::string& etag, const std::string& last_modifie
   return {{Hash(validator, 0), Hash(validator, 1), object_bytes, 1}};
 }
 
-HttpSession::HttpSession(const Url& base, const HttpOptions& options)
-    : origin_(base.Origin()), options_(options) {
+HttpSession::HttpSession(const Url& base, const HttpOptions& options, SignRequest sign)
+    : origin_(base.Origin()), options_(options), sign_(std::move(sign)) {
   ca_file_ = Variable("CURL_CA_BUNDLE");
   if (ca_file_.empty()) ca_file_ = Variable("SSL_CERT_FILE");
   netrc_file_ = Variable("NETRC");
 }
 
 Result<std::shared_ptr<HttpSession>> HttpSession::Make(const Url& base,
-                                                       const HttpOptions& options) {
-  std::shared_ptr<HttpSession> session(new HttpSession(base, options));
+                                                       const HttpOptions& options,
+                                                       SignRequest sign) {
+  std::shared_ptr<HttpSession> session(new HttpSession(base, options, std::move(sign)));
   H5ZARR_RETURN_IF_ERROR(session->ReadHeaders());
   return session;
 }
@@ -73,13 +75,13 @@ Status HttpSession::ReadHeaders() {
   return OkStatus();
 }
 
-const std::vector<std::string>& HttpSession::HeadersFor(const Url& url) const {
-  static const auto* const kNone = new std::vector<std::string>();
-  return url.Origin() == origin_ ? headers_ : *kNone;
+Result<std::vector<std::string>> HttpSession::HeadersFor(const RequestHead& head) const {
+  if (sign_) return sign_(head);
+  return head.url.Origin() == origin_ ? headers_ : std::vector<std::string>();
 }
 
-bool HttpSession::HasAuthorization(const Url& url) const {
-  return has_authorization_ && url.Origin() == origin_;
+bool HttpSession::UsesNetrc(const Url& url) const {
+  return !sign_ && !(has_authorization_ && url.Origin() == origin_);
 }
 
 std::optional<HttpSession::Known> HttpSession::Find(const std::string& url) const {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,16 +26,29 @@ namespace h5zarr {
 Generation GenerationOf(const std::string& etag, const std::string& last_modified,
                         uint64_t object_bytes);
 
+// What a request says before its body.
+struct RequestHead {
+  std::string_view method;
+  Url url;
+  std::vector<std::string> headers = {};  // "Name: value"
+  std::string body_sha256 = {};           // in hexadecimal digits; empty where there is no body
+};
+
+// The headers that sign a request, for servers that want that; called anew for every attempt. Thread-safe.
+using SignRequest = std::function<Result<std::vector<std::string>>(const RequestHead& head)>;
+
 class HttpSession {
  public:
   // Reads the file of extra headers, if there is one (kInvalidArgument for a line that is no header).
-  // They are sent to the origin of `base` only.
-  static Result<std::shared_ptr<HttpSession>> Make(const Url& base, const HttpOptions& options);
+  // They are sent to the origin of `base` only. `sign`: null where requests are not signed.
+  static Result<std::shared_ptr<HttpSession>> Make(const Url& base, const HttpOptions& options,
+                                                   SignRequest sign = nullptr);
 
   const HttpOptions& options() const { return options_; }
-  // The extra headers for a request to `url`.
-  const std::vector<std::string>& HeadersFor(const Url& url) const;
-  bool HasAuthorization(const Url& url) const;
+  // The headers for a request that say who asks.
+  Result<std::vector<std::string>> HeadersFor(const RequestHead& head) const;
+  // Whether names and passwords for `url` may come from there: nothing else says who asks.
+  bool UsesNetrc(const Url& url) const;
   // Where to find certificates and passwords, as the environment says; empty: libcurl's own default.
   const std::string& ca_file() const { return ca_file_; }
   const std::string& netrc_file() const { return netrc_file_; }
@@ -59,11 +73,12 @@ class HttpSession {
   void NoteIgnoredRange() { ignores_ranges_.store(true, std::memory_order_relaxed); }
 
  private:
-  HttpSession(const Url& base, const HttpOptions& options);
+  HttpSession(const Url& base, const HttpOptions& options, SignRequest sign);
   Status ReadHeaders();
 
   const std::string origin_;
   const HttpOptions options_;
+  const SignRequest sign_;
   std::vector<std::string> headers_;
   bool has_authorization_ = false;
   std::string ca_file_;

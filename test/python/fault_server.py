@@ -12,6 +12,8 @@ Habits:
   redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
   user, password       basic authentication; token: the header X-Token must have it
   missing              the status where nothing is (404)
+  heads                HEAD is answered, not refused
+  region: NAME         a bucket of S3 that is there: other signatures are answered by 301 (400 if `malformed`)
   bytes_per_s          a slow body; stall_every: N: each Nth body stops half way and stays open
   encoding             gzip, asked for or not
   chunked              bodies without Content-Length
@@ -111,7 +113,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(204)
 
     def do_HEAD(self):
-        self.reply(405)
+        if self.habit("heads"):
+            self.do_GET()
+        else:
+            self.reply(405)
 
     def do_GET(self):
         path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
@@ -166,6 +171,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if self.headers.get("Authorization") != "Basic " + base64.b64encode(word).decode():
                 self.reply(401, b"", [("WWW-Authenticate", "Basic")])
                 return True
+        region = self.habit("region")
+        if region and f"/{region}/s3/" not in self.headers.get("Authorization", ""):
+            self.reply(400 if self.habit("malformed") else 301,
+                       f"<Error><Code>AuthorizationHeaderMalformed</Code><Region>{region}</Region></Error>".encode(),
+                       [] if self.habit("malformed") else [("x-amz-bucket-region", region)])
+            return True
         if self.habit("token") and self.headers.get("X-Token") != self.habit("token"):
             self.reply(403)
             return True

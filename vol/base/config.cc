@@ -57,6 +57,11 @@ bool SetBytes(std::string_view value, uint64_t* target) {
   return bytes.has_value();
 }
 
+bool SetText(std::string_view value, std::string* target) {
+  *target = value;
+  return !value.empty();
+}
+
 bool SetShard(std::string_view value, Config* config) {
   if (Choose<Config::Shard>(value, &config->shard,
                             {{"off", Config::Shard::kOff}, {"auto", Config::Shard::kAuto}})) {
@@ -137,9 +142,18 @@ constexpr Key kKeys[] = {
        return Choose<bool>(v, &c->missing_is_403, {{"404", false}, {"403", true}});
      }},
     {"headers_file", "the path of a file",
+     [](std::string_view v, Config* c) { return SetText(v, &c->headers_file); }},
+    {"ca_file", "the path of a file",
+     [](std::string_view v, Config* c) { return SetText(v, &c->ca_file); }},
+    {"s3_endpoint", "the URL of a server",
+     [](std::string_view v, Config* c) { return SetText(v, &c->s3_endpoint); }},
+    {"s3_region", "the name of a region",
+     [](std::string_view v, Config* c) { return SetText(v, &c->s3_region); }},
+    {"s3_style", "auto, path, virtual",
      [](std::string_view v, Config* c) {
-       c->headers_file = v;
-       return !v.empty();
+       return Choose<Config::S3Style>(v, &c->s3_style, {{"auto", Config::S3Style::kAuto},
+                                                        {"path", Config::S3Style::kPath},
+                                                        {"virtual", Config::S3Style::kVirtual}});
      }},
     {"trace", "0, 1, 2, 3",
      [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},

@@ -39,6 +39,11 @@ struct Config {
   int timeout_s = 30;            // without progress
   bool missing_is_403 = false;   // missing=403
   std::string headers_file;
+  std::string ca_file;           // certificates of authorities
+  // Of s3:// alone; empty: as the environment and Amazon's files say.
+  std::string s3_endpoint;
+  std::string s3_region;
+  enum class S3Style { kAuto, kPath, kVirtual } s3_style = S3Style::kAuto;
   int trace = 0;  // a TraceLevel
 
   // Applies "key=value;…" on top of this. kInvalidArgument for an unknown key (the message lists

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "h5/at_close.h"
 #include "h5/connector.h"
@@ -18,8 +19,10 @@
 #include "h5/view_file.h"
 #include "host/host_api.h"
 #include "location/location.h"
+#include "shadow/consolidated_above.h"
 #include "shadow/creation_map.h"
 #include "store/url.h"
+#include "zarr/hierarchy.h"
 
 namespace h5zarr {
 namespace {
@@ -73,15 +76,36 @@ Status RemoveAll(const FileName& name) {
   return store->DeletePrefix("");
 }
 
+Status RefuseOccupied(const FileName& name) {
+  return Status(StatusCode::kAlreadyExists,
+                "unable to create '" + name.given +
+                    "': a folder that is neither empty nor a Zarr store is there",
+                EISDIR);
+}
+
+Status RefuseExisting(const FileName& name) {
+  return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': file exists", EEXIST);
+}
+
+// In a bucket a folder is there as long as something is in it.
+Status MakeRoomInBucket(const FileName& name, unsigned flags, const Config& config) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries, store->List(""));
+  if (entries.empty()) return OkStatus();
+  if ((flags & H5F_ACC_EXCL) != 0) return RefuseExisting(name);
+  zarr::Hierarchy hierarchy(store.get());
+  H5ZARR_ASSIGN_OR_RETURN(const auto root, hierarchy.Open(""));
+  if (!root) return RefuseOccupied(name);
+  return store->DeletePrefix("");
+}
+
 // Clears the way for a new store: nothing, a store, an empty folder or an empty file (a temporary name
 // that was reserved) may be in it, nothing else.
-Status MakeRoom(const FileName& name, unsigned flags) {
+Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
+  if (IsS3Url(name.path)) return MakeRoomInBucket(name, flags, config);
   struct stat status;
   if (lstat(name.path.c_str(), &status) != 0) return OkStatus();
-  if ((flags & H5F_ACC_EXCL) != 0) {
-    return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': file exists",
-                  EEXIST);
-  }
+  if ((flags & H5F_ACC_EXCL) != 0) return RefuseExisting(name);
   if (S_ISREG(status.st_mode) && status.st_size == 0) {
     if (unlink(name.path.c_str()) == 0) return OkStatus();
     return ErrnoError(errno, "unable to create '" + name.given + "'");
@@ -92,12 +116,7 @@ Status MakeRoom(const FileName& name, unsigned flags) {
                   ENOTDIR);
   }
   if (IsEmptyFolder(name.path)) return OkStatus();
-  if (!IsStore(name.path)) {
-    return Status(StatusCode::kAlreadyExists,
-                  "unable to create '" + name.given +
-                      "': a folder that is neither empty nor a Zarr store is there",
-                  EISDIR);
-  }
+  if (!IsStore(name.path)) return RefuseOccupied(name);
   return RemoveAll(name);
 }
 
@@ -106,9 +125,10 @@ bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
   switch (config.create) {
     case Config::Create::kZarr: return true;
     case Config::Create::kNative: return false;
-    case Config::Create::kAuto: return name.looks_like_zarr || HasRootDocument(name.path);
+    case Config::Create::kAuto: break;
   }
-  return false;
+  if (name.looks_like_zarr) return true;
+  return name.remote ? IsStore(name.path) : HasRootDocument(name.path);
 }
 
 void PrepareHost() {
@@ -142,8 +162,8 @@ Status RefuseRemote(const FileName& name) {
   if (IsHttpUrl(name.path)) {
     return PermissionDeniedError("'" + ShownName(name.given) + "': over HTTP stores can only be read");
   }
-  return UnsupportedError("'" + name.given +
-                          "': s3:// stores are not supported by this version of h5zarr");
+  return UnsupportedError("unable to create '" + name.given +
+                          "': HDF5 files cannot be made in a bucket; names that end in .zarr become Zarr stores");
 }
 
 // A new file of this name would hide a version.
@@ -174,9 +194,10 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     TraversalScope scope;
     H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
     const FileName name = ParseFileName(given);
-    if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
+    if (IsHttpUrl(name.path) && HasDefaultDriver(fapl)) return RefuseRemote(name);
     H5ZARR_RETURN_IF_ERROR(RefuseVersion(name));
     if (!CreatesZarr(name, config, fapl)) {
+      if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
       if (HasDefaultDriver(fapl)) H5ZARR_RETURN_IF_ERROR(RefuseWithinStore(name));
       return CreateNative(given, flags, fcpl, fapl, dxpl, request);
     }
@@ -185,7 +206,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
                     "unable to create '" + name.given + "': it is already open", EAGAIN);
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
-    H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags));
+    H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags, config));
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
                                             ExecutorFor(config.threads)));
@@ -247,7 +268,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.
     GetConnector().stores.Remove(store.get());
   }
-  if (!name.remote) H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
+  H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
   if (writable && IsFolder(name.path) && access(name.path.c_str(), W_OK) != 0) {
     return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
   }
@@ -276,7 +297,6 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     H5ZARR_ASSIGN_OR_RETURN(const bool probed, TakeProbed(name, fapl));
     if (probed) return OpenView(name, flags, config, fapl, dxpl, request);
     if (name.remote && HasDefaultDriver(fapl)) {
-      if (!IsHttpUrl(name.path)) return RefuseRemote(name);
       return OpenStore(name, flags, config, fapl, dxpl, request);
     }
     if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
@@ -359,7 +379,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const FileName name = ParseFileName(question.filename);
   const bool probe = IsProbe(question.fapl_id);
   if (HasRootDocument(name.path) || FindIcechunk(name.path) || FindStoreFile(name.path) == StoreFileKind::kReferences ||
-      (IsHttpUrl(name.path) && IsStore(name.path))) {
+      (name.remote && IsStore(name.path))) {
     *question.accessible = true;
     if (probe && host::HostVersion().major >= 2) NoteProbed(name);
     return OkStatus();
@@ -380,13 +400,13 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
 Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   host::LoadVariables();
   const FileName name = ParseFileName(args->args.del.filename);
-  if (HasRootDocument(name.path)) {
+  if (IsS3Url(name.path) ? IsStore(name.path) : HasRootDocument(name.path)) {
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
       return Status(StatusCode::kPermissionDenied,
                     "unable to delete '" + name.given + "': it is open", EBUSY);
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
-    shadow::ConsolidatedAbove above(name.path, false);
+    shadow::ConsolidatedAbove above(name.path, Config());
     H5ZARR_RETURN_IF_ERROR(above.Invalidate());
     H5ZARR_RETURN_IF_ERROR(RemoveAll(name));
     return above.Rewrite();

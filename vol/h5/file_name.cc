@@ -16,8 +16,6 @@
 namespace h5zarr {
 namespace {
 
-constexpr std::string_view kRemoteSchemes[] = {"s3://"};
-
 // Without '/' at the end of the path: the same store by either name.
 std::string CanonicalUrl(Url url) {
   while (url.path.ends_with('/')) url.path.pop_back();
@@ -35,10 +33,14 @@ FileName ParseFileName(const char* given) {
   FileName name;
   name.given = given;
   std::string path = name.given;
-  for (std::string_view scheme : kRemoteSchemes) {
-    if (path.starts_with(scheme)) name.remote = true;
+  if (IsS3Url(path)) {
+    name.remote = true;
+    while (path.ends_with('/') && IsS3Url(path.substr(0, path.size() - 1))) path.pop_back();
+    name.looks_like_zarr = path.ends_with(".zarr");
+    name.path = std::move(path);
+    return name;
   }
-  if (name.remote || IsHttpUrl(path)) {
+  if (IsHttpUrl(path)) {
     name.remote = true;
     const Result<Url> url = ParseUrl(path);
     name.path = url.ok() ? CanonicalUrl(*url) : path;
@@ -88,7 +90,7 @@ bool IsStore(const std::string& path) {
   if (FindIcechunk(path)) return true;
   const StoreFileKind kind = FindStoreFile(path);
   if (kind == StoreFileKind::kReferences) return true;
-  if (kind == StoreFileKind::kNone && !IsFolder(path) && !IsHttpUrl(path)) return false;
+  if (kind == StoreFileKind::kNone && !IsFolder(path) && !IsRemoteName(path)) return false;
   const auto store = OpenLocation(path, false, Config());
   if (!store.ok()) return false;
   zarr::Hierarchy hierarchy(store->get());

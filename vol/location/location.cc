@@ -17,6 +17,7 @@
 #include "store/local_store.h"
 #include "store/reference_index.h"
 #include "store/reference_store.h"
+#include "store/s3_store.h"
 #include "store/tar_index.h"
 #include "store/traced_store.h"
 #include "store/url.h"
@@ -52,7 +53,23 @@ HttpOptions HttpOptionsOf(const Config& config) {
   options.timeout_s = config.timeout_s;
   options.missing_is_403 = config.missing_is_403;
   options.headers_file = config.headers_file;
+  options.ca_file = config.ca_file;
   return options;
+}
+
+Result<std::unique_ptr<Store>> OpenS3(const std::string& location, bool writable, const Config& config) {
+  S3Options options;
+  options.http = HttpOptionsOf(config);
+  options.http.headers_file.clear();  // they are for other servers
+  options.read_only = !writable;
+  options.endpoint = config.s3_endpoint;
+  options.region = config.s3_region;
+  if (config.s3_style == Config::S3Style::kPath) options.style = S3Options::Style::kPath;
+  if (config.s3_style == Config::S3Style::kVirtual) options.style = S3Options::Style::kVirtual;
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeS3Store(location, options));
+  store = Traced(std::move(store));
+  if (writable) return store;
+  return zarr::ListByConsolidated(std::move(store));
 }
 
 Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
@@ -128,6 +145,7 @@ Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool wr
                                             const Config& config) {
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   if (IsHttpUrl(location)) return OpenHttp(location, writable, config);
+  if (IsS3Url(location)) return OpenS3(location, writable, config);
   const StoreFileKind kind = FindStoreFile(location);
   if (kind != StoreFileKind::kNone) {
     if (writable) {

@@ -13,6 +13,7 @@
 //   /a/x.zarr.zip         a ZIP archive of a store (known by its content)
 //   https://host/x.zarr   objects behind a web server
 //   https://host/x.json   a reference file there (by its name)
+//   s3://bucket/x.zarr    objects in a bucket of Amazon S3, or of what speaks its protocol
 // A name is taken literally first: "@v1" is a version only where nothing is called so.
 #ifndef H5ZARR_LOCATION_LOCATION_H_
 #define H5ZARR_LOCATION_LOCATION_H_
@@ -52,8 +53,8 @@ StoreFileKind FindStoreFile(const std::string& location);
 bool IsParquetReferences(const std::string& path);
 
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
-// folder need not exist), except of versions: kNotFound. Of a place that cannot be listed consolidated
-// metadata are read. kPermissionDenied when `writable`, and the place can only be read.
+// folder need not exist), except of versions: kNotFound. Of a remote place that is only
+// read consolidated metadata are used, where it has them. kPermissionDenied when `writable`, and the place can only be read.
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config);
 

@@ -2,21 +2,35 @@
 
 #include <utility>
 
+#include "location/location.h"
 #include "store/local_store.h"
+#include "store/url.h"
 
 namespace h5zarr::shadow {
+
+Result<std::unique_ptr<Store>> ConsolidatedAbove::OpenAbove(const std::string& path) const {
+  if (!IsRemoteName(path_)) {
+    LocalStoreOptions options;
+    options.durable = config_.durable;
+    return MakeLocalStore(path, options);
+  }
+  if (!IsS3Url(path) || path.ends_with('/')) return std::unique_ptr<Store>();
+  return OpenLocation(path, true, config_);
+}
 
 Status ConsolidatedAbove::Invalidate() {
   for (std::size_t slash = path_.rfind('/'); slash != std::string::npos && slash > 0;
        slash = path_.rfind('/', slash - 1)) {
-    LocalStoreOptions options;
-    options.durable = durable_;
     Above above;
-    above.store = MakeLocalStore(path_.substr(0, slash), options);
+    H5ZARR_ASSIGN_OR_RETURN(above.store, OpenAbove(path_.substr(0, slash)));
+    if (above.store == nullptr) break;
     // Most folders are no store: no more is asked of them than that.
-    H5ZARR_ASSIGN_OR_RETURN(const auto v3, above.store->ObjectBytes("zarr.json"));
+    const auto v3 = above.store->ObjectBytes("zarr.json");
+    // (Of a bucket a user may be allowed to see a part only.)
+    if (!v3.ok() && v3.status().code() == StatusCode::kPermissionDenied && IsS3Url(path_)) break;
+    H5ZARR_RETURN_IF_ERROR(v3.status());
     H5ZARR_ASSIGN_OR_RETURN(const auto v2, above.store->ObjectBytes(".zmetadata"));
-    if (!v3 && !v2) continue;
+    if (!*v3 && !v2) continue;
     above.hierarchy = std::make_unique<zarr::Hierarchy>(above.store.get());
     H5ZARR_ASSIGN_OR_RETURN(const bool found, above.hierarchy->HasConsolidated());
     if (!found) continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/config.h"
 #include "base/status.h"
 #include "store/store.h"
 #include "zarr/hierarchy.h"
@@ -15,8 +16,9 @@ namespace h5zarr::shadow {
 
 class ConsolidatedAbove {
  public:
-  // `path`: the canonical absolute path of the store below. Reads nothing.
-  ConsolidatedAbove(std::string path, bool durable) : path_(std::move(path)), durable_(durable) {}
+  // `path`: the canonical name of the store below. Reads nothing.
+  ConsolidatedAbove(std::string path, const Config& config)
+      : path_(std::move(path)), config_(config) {}
 
   // Before a change at `path` or below: removes the copies, wherever there are some.
   Status Invalidate();
@@ -29,8 +31,11 @@ class ConsolidatedAbove {
     std::unique_ptr<zarr::Hierarchy> hierarchy;
   };
 
+  // The store in the folder at `path`, which lies above; null where that is none that can be asked.
+  Result<std::unique_ptr<Store>> OpenAbove(const std::string& path) const;
+
   std::string path_;
-  bool durable_;
+  Config config_;
   std::vector<Above> removed_;
 };
 

@@ -152,7 +152,7 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       link.value = stored.value;
       H5ZARR_RETURN_IF_ERROR(CreateUserLink(native.object(), name, stored.link_class,
                                             stored.value));
-    } else if (stored.source != "." && IsHttpUrl(path_) && !IsHttpUrl(stored.source)) {
+    } else if (stored.source != "." && IsRemoteName(path_) && !IsRemoteName(stored.source)) {
       return LoadBroken(group, name,
                         PermissionDeniedError("a link from a remote store to a file of this machine, '" +
                                               stored.source + "'"));
@@ -188,7 +188,7 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
       node.is_array() ? ExternalArrayLink(attributes) : std::nullopt;
   if (!soft && !array) return false;
   // (What comes from elsewhere names no files of this machine.)
-  if (array && (!array->file || IsHttpUrl(path_))) {
+  if (array && (!array->file || IsRemoteName(path_))) {
     H5ZARR_RETURN_IF_ERROR(LoadBroken(
         group, name,
         UnsupportedError("its chunks are in another file, dataset '" + array->name + "' of '" +

@@ -91,7 +91,8 @@ HttpTask::Next HttpCall::Finish(CURLcode code, const char* reason) {
 Result<HttpCall::Outcome> CallNow(HttpCall::Query query, const std::shared_ptr<HttpSession>& session) {
   HttpWaiter waiter;
   const auto call = std::make_shared<HttpCall>(std::move(query), session, waiter.OnDone());
-  H5ZARR_RETURN_IF_ERROR(waiter.Run(call));
+  H5ZARR_RETURN_IF_ERROR(waiter.Submit(call));
+  waiter.Wait();
   H5ZARR_RETURN_IF_ERROR(call->outcome().status);
   return call->outcome();
 }

@@ -48,12 +48,15 @@ std::function<void()> HttpWaiter::OnDone() const {
   };
 }
 
-Status HttpWaiter::Run(std::shared_ptr<HttpTask> task) {
+Status HttpWaiter::Submit(std::shared_ptr<HttpTask> task) {
   H5ZARR_ASSIGN_OR_RETURN(HttpEngine* const engine, HttpEngine::Get());
   engine->Submit(std::move(task));
+  return OkStatus();
+}
+
+void HttpWaiter::Wait() {
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->changed.wait(lock, [this] { return state_->done; });
-  return OkStatus();
 }
 
 Result<HttpEngine*> HttpEngine::Get() {

@@ -28,11 +28,13 @@ class HttpWaiter {
   HttpWaiter() : state_(std::make_shared<State>()) {}
   // What the task is to call when it is done.
   std::function<void()> OnDone() const;
-  // Submits the task and blocks until it is done. Once.
-  Status Run(std::shared_ptr<HttpTask> task);
+  // Hands the task to the engine, which owns it until it is done. Once.
+  Status Submit(std::shared_ptr<HttpTask> task);
+  // Blocks until it is done. Only after Submit succeeded.
+  void Wait();
 
  private:
-  // Shared, so that the engine may still be within OnDone's function when Run returns.
+  // Shared, so that the engine may still be within OnDone's function when Wait returns.
   struct State {
     std::mutex mutex;
     std::condition_variable changed;

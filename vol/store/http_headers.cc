@@ -28,6 +28,7 @@ std::string_view ReasonOf(int status) {
     case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 404: return "Not Found";
+    case 409: return "Conflict";
     case 412: return "Precondition Failed";
     case 416: return "Range Not Satisfiable";
     case 429: return "Too Many Requests";
@@ -85,6 +86,7 @@ void HttpHeaders::AddLine(std::string_view line) {
   if (name == "content-encoding") content_encoding = value;
   if (name == "content-length") content_length = ParseNumber(value);
   if (name == "content-range") content_range = ParseContentRange(value);
+  if (name == "x-amz-bucket-region") bucket_region = value;
   if (name == "retry-after") {
     // (A date is left to our own patience.)
     const std::optional<uint64_t> seconds = ParseNumber(value);

@@ -28,6 +28,7 @@ struct HttpHeaders {
   std::optional<uint64_t> content_length;
   std::optional<ContentRange> content_range;
   std::optional<int> retry_after_s;
+  std::string bucket_region;  // of S3
 
   // Takes one line of a header. A status line begins a new header: that of the answer itself follows those
   // of interim answers.

@@ -284,7 +284,8 @@ Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query,
                                     std::shared_ptr<HttpFetch>* owner) {
   HttpWaiter waiter;
   *owner = std::make_shared<HttpFetch>(std::move(query), session, waiter.OnDone());
-  H5ZARR_RETURN_IF_ERROR(waiter.Run(*owner));
+  H5ZARR_RETURN_IF_ERROR(waiter.Submit(*owner));
+  waiter.Wait();
   const HttpFetch::Outcome& outcome = (*owner)->outcome();
   if (!outcome.status.ok()) return outcome.status;
   return outcome;

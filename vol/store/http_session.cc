@@ -42,7 +42,8 @@ Generation GenerationOf(const std::string& etag, const std::string& last_modifie
 
 HttpSession::HttpSession(const Url& base, const HttpOptions& options, SignRequest sign)
     : origin_(base.Origin()), options_(options), sign_(std::move(sign)) {
-  ca_file_ = Variable("CURL_CA_BUNDLE");
+  ca_file_ = options_.ca_file;
+  if (ca_file_.empty()) ca_file_ = Variable("CURL_CA_BUNDLE");
   if (ca_file_.empty()) ca_file_ = Variable("SSL_CERT_FILE");
   netrc_file_ = Variable("NETRC");
 }
@@ -118,6 +119,11 @@ void HttpSession::NoteState(const std::string& url, const std::string& etag,
   known.generation = generation;
   known.object_bytes = object_bytes;
   known.seen_time = std::chrono::steady_clock::now();
+}
+
+void HttpSession::Forget(const std::string& url) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_.erase(url);
 }
 
 }  // namespace h5zarr

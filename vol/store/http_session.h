@@ -67,6 +67,7 @@ class HttpSession {
   void ForgetLocation(const std::string& url);
   void NoteState(const std::string& url, const std::string& etag, const Generation& generation,
                  uint64_t object_bytes);
+  void Forget(const std::string& url);
 
   // Whether the server was seen to answer a range with the whole object.
   bool ignores_ranges() const { return ignores_ranges_.load(std::memory_order_relaxed); }

@@ -17,6 +17,7 @@ struct HttpOptions {
   int timeout_s = 30;    // without progress, until a request is tried again
   bool missing_is_403 = false;  // servers that do not list answer so where nothing is
   std::string headers_file;     // extra headers for the store's server, one a line
+  std::string ca_file;          // certificates of authorities; empty: as the environment says
 };
 
 // The store whose objects lie below `url`; a query is kept behind every key. Sends nothing yet.

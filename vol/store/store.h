@@ -127,7 +127,7 @@ class Store {
   // pieces are gathered in memory. Thread-safe for different keys.
   virtual Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key);
 
-  // Removes the object; true when there was one. Thread-safe.
+  // Removes the object; false when there was none, where the store can tell. Thread-safe.
   virtual Result<bool> Delete(std::string_view key) = 0;
 
   // Removes every object under `prefix` (and a local folder itself). Ok when there is none. Killed

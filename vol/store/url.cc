@@ -75,6 +75,12 @@ std::string PercentEncode(std::string_view text) {
   return encoded;
 }
 
+std::string EncodeParameter(std::string_view text) {
+  std::string encoded;
+  for (const char c : PercentEncode(text)) encoded += c == '/' ? std::string("%2F") : std::string(1, c);
+  return encoded;
+}
+
 std::string Url::Shown() const {
   const std::size_t at = authority.rfind('@');
   const std::string host = at == std::string::npos ? authority : authority.substr(at + 1);
@@ -111,6 +117,10 @@ bool IsHttpUrl(std::string_view text) {
   const std::string start = Lowered(text.substr(0, 8));
   return start.starts_with("http://") || start == "https://";
 }
+
+bool IsS3Url(std::string_view text) { return text.starts_with("s3://"); }
+
+bool IsRemoteName(std::string_view text) { return IsHttpUrl(text) || IsS3Url(text); }
 
 Result<Url> ParseUrl(std::string_view text) {
   const auto refuse = [](std::string_view why) {

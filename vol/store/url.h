@@ -29,8 +29,12 @@ struct Url {
   Url WithKey(std::string_view key) const;
 };
 
-// True for a name that begins with a scheme of a remote store: "http://", "https://".
+// True for a name that begins with "http://" or "https://".
 bool IsHttpUrl(std::string_view text);
+// True for a name that begins with "s3://". What follows is no URL: bucket and key as they are.
+bool IsS3Url(std::string_view text);
+// Either of them: no name of this machine.
+bool IsRemoteName(std::string_view text);
 
 // kInvalidArgument unless `text` is an absolute http or https URL with a host. Bytes that no URL may hold
 // (blanks, other than ASCII) are percent-encoded; a fragment is dropped.
@@ -44,6 +48,8 @@ Result<Url> ResolveUrl(const Url& base, std::string_view reference);
 
 // `text` with all bytes but letters, digits and "-._~/" percent-encoded.
 std::string PercentEncode(std::string_view text);
+// The same for a value within a query: '/' also.
+std::string EncodeParameter(std::string_view text);
 
 }  // namespace h5zarr
 

@@ -1,0 +1,89 @@
+"""S3 servers for tests: moto, which H5ZARR_MOTO_PYTHON can run; S3Proxy, where H5ZARR_S3PROXY is its jar;
+versitygw, where it is installed."""
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIDTEST", "AWS_SECRET_ACCESS_KEY": "hush+hush/hush", "AWS_REGION": "us-east-1"}
+# Nothing of the user's own.
+NO_KEYS = {"AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere"}
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def served(command, port, log, env=None):
+    with open(log, "wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(env or {})})
+        try:
+            for _ in range(600):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                assert process.poll() is None, Path(log).read_text()
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def moto(folder):
+    """moto with a bucket "bucket"; yields its URL. It takes any signature."""
+    python = os.environ.get("H5ZARR_MOTO_PYTHON")
+    if not python:
+        pytest.skip("H5ZARR_MOTO_PYTHON names no Python that has moto (./run env does)")
+    port = free_port()
+    with served([python, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port,
+                Path(folder) / "moto.log") as url:
+        urllib.request.urlopen(urllib.request.Request(f"{url}/bucket", method="PUT")).close()
+        yield url
+
+
+@contextlib.contextmanager
+def s3proxy(folder):
+    """S3Proxy over a folder with a bucket "bucket"; yields its URL. It checks signatures, made with KEYS."""
+    jar, java = os.environ.get("H5ZARR_S3PROXY"), shutil.which("java")
+    if not jar or not java:
+        pytest.skip("H5ZARR_S3PROXY names no jar of S3Proxy, or there is no java (./run test --full has both)")
+    port, folder = free_port(), Path(folder)
+    (folder / "buckets" / "bucket").mkdir(parents=True)
+    properties = folder / "s3proxy.conf"
+    properties.write_text(f"""
+s3proxy.authorization=aws-v2-or-v4
+s3proxy.endpoint=http://127.0.0.1:{port}
+s3proxy.identity={KEYS["AWS_ACCESS_KEY_ID"]}
+s3proxy.credential={KEYS["AWS_SECRET_ACCESS_KEY"]}
+jclouds.provider=filesystem-nio2
+jclouds.filesystem.basedir={folder}/buckets
+jclouds.identity=local
+jclouds.credential=local
+""")
+    with served([java, "-jar", jar, "--properties", str(properties)], port, folder / "s3proxy.log") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def versitygw(folder):
+    """versitygw over a folder with a bucket "bucket"; yields its URL. It checks signatures, made with KEYS."""
+    program = shutil.which("versitygw")
+    if program is None:
+        pytest.skip("versitygw is not installed")
+    port, folder = free_port(), Path(folder)
+    (folder / "buckets" / "bucket").mkdir(parents=True)
+    with served([program, "--port", f"127.0.0.1:{port}", "--region", "us-east-1", "posix", str(folder / "buckets")],
+                port, folder / "versitygw.log",
+                {"ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"],
+                 "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]}) as url:
+        yield url

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zarr
 
+from http_support import fault_server
 from support import run, tool, tree
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "conventions"
@@ -61,13 +62,23 @@ def test_lindi_in_hdf5s_tools(golden):
     assert '"_REFERENCE' not in said and '"_SCALAR' not in said
 
 
-def test_lindis_array_of_a_remote_file_is_refused_by_name(golden):
+def test_lindis_array_in_an_hdf5_file_behind_a_server(golden, tmp_path):
     attributes = golden / "lindi.zarr/many/.zattrs"
-    attributes.write_text(attributes.read_text().replace("lindi-source.h5", "https://example.org/a.h5"))
+    said = attributes.read_text()
     with h5py.File(golden / "lindi.zarr", "r") as f:
-        assert "many" in f
-        with pytest.raises(KeyError, match="'many' of 'https://example.org/a.h5'"):
-            f["many"]
+        values, name = f["many"][()], f["many"].file.filename
+    (tmp_path / "served").mkdir()
+    shutil.move(name, tmp_path / "served/x.h5")
+    with fault_server(tmp_path / "served") as server:
+        attributes.write_text(said.replace("lindi-source.h5", f"{server.url}/x.h5"))
+        with h5py.File(golden / "lindi.zarr", "r") as f:
+            np.testing.assert_array_equal(f["many"][()], values)
+            assert f["many"].file.filename == f"{server.url}/x.h5"
+        attributes.write_text(said.replace("lindi-source.h5", f"{server.url}/nothing.h5"))
+        with h5py.File(golden / "lindi.zarr", "r") as f:
+            assert "many" in f
+            with pytest.raises(KeyError):
+                f["many"]
 
 
 def test_links_of_lindi_are_removed_and_moved(golden):

@@ -5,6 +5,7 @@
 #include "h5/request.h"
 #include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
+#include "transfer/remote_vfd.h"
 #include "view/image_driver.h"
 
 namespace h5zarr {
@@ -44,6 +45,7 @@ Connector& GetConnector() { return *connector; }
 void ForgetLibrary() {
   host::ForgetNativeConnector();
   host::ForgetReported();
+  transfer::ForgetRemoteDriver();
   view::ForgetImageDriver();
   connector->external_links_registered = false;
   connector->filters_registered = false;

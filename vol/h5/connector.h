@@ -42,6 +42,7 @@ struct Connector {
   PostOpen post_open = PostOpen::kNo;
   std::string probed_store;       // that IS_ACCESSIBLE found without a connector being named: h5/view_file
   std::map<std::string, std::weak_ptr<view::Image>> images;  // of stores opened so, by path
+  std::shared_ptr<RemoteFile> probed_remote;  // what IS_ACCESSIBLE read last, which will be opened next
 };
 Connector& GetConnector();
 // The library closes, or has opened again: identifiers and what was registered ended with it. (HDF5 2.x

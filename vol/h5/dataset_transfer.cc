@@ -163,6 +163,7 @@ Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
     } else if (!write && EngineFor(part) != nullptr) {
       by_engine.push_back(part);
     } else if (write || !VirtualDataset::ReadInPieces(part, dxpl)) {
+      H5ZARR_RETURN_IF_ERROR(RefuseLocalFiles(*part.object));
       H5ZARR_RETURN_IF_ERROR(TransferByHdf5(part, write, dxpl, request));
     }
   }

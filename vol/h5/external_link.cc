@@ -133,9 +133,10 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
   if (!parent_file.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(TargetAccess access, AccessOf(group, parent_file.get(), lapl, parent,
                                                         target_file, target_path));
-  Result<TargetFile> opened = OpenTarget(
-      TargetCandidates(target_file, parent, "HDF5_EXT_PREFIX", ElinkPrefix(lapl)), access.flags,
-      access.fapl.get());
+  H5ZARR_ASSIGN_OR_RETURN(
+      const std::vector<std::string> candidates,
+      TargetCandidates(target_file, parent, "HDF5_EXT_PREFIX", ElinkPrefix(lapl)));
+  Result<TargetFile> opened = OpenTarget(candidates, access.flags, access.fapl.get());
   const hid_t file = opened.ok() ? opened->id.Release() : H5I_INVALID_HID;
   if (file < 0) {
     return Status(StatusCode::kNotFound,

@@ -16,6 +16,7 @@
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "h5/file_name.h"
+#include "h5/remote_open.h"
 #include "h5/view_file.h"
 #include "host/host_api.h"
 #include "location/location.h"
@@ -295,8 +296,13 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(fapl));
     const FileName name = ParseFileName(given);
     H5ZARR_ASSIGN_OR_RETURN(const bool probed, TakeProbed(name, fapl));
+    const std::shared_ptr<RemoteFile> probed_remote = std::move(GetConnector().probed_remote);
     if (probed) return OpenView(name, flags, config, fapl, dxpl, request);
     if (name.remote && HasDefaultDriver(fapl)) {
+      H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
+      if (object.kind == StoreFileKind::kHdf5) {
+        return OpenRemoteHdf5(name, object, flags, config, fapl, dxpl, request);
+      }
       return OpenStore(name, flags, config, fapl, dxpl, request);
     }
     if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
@@ -379,7 +385,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const FileName name = ParseFileName(question.filename);
   const bool probe = IsProbe(question.fapl_id);
   if (HasRootDocument(name.path) || FindIcechunk(name.path) || FindStoreFile(name.path) == StoreFileKind::kReferences ||
-      (name.remote && IsStore(name.path))) {
+      (name.remote && IsRemoteAccessible(name))) {
     *question.accessible = true;
     if (probe && host::HostVersion().major >= 2) NoteProbed(name);
     return OkStatus();

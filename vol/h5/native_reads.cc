@@ -8,6 +8,7 @@
 
 #include "h5/connector.h"
 #include "h5/file_access.h"
+#include "store/url.h"
 #include "transfer/dataset_io.h"
 #include "transfer/versioned_map.h"
 
@@ -71,17 +72,36 @@ void NativeFiles::NoteOpened(void* under, const char* name, hid_t fapl, const Co
   const host::QuietErrors quiet;
   const Result<unsigned long> number = host::FileNumber(under);
   if (!number.ok() || !IsForReadingOnly(under)) return;
-  const auto known = files_.find(*number);
-  if (known != files_.end()) {
-    ++known->second.opened;
+  if (files_.count(*number) > 0) {
+    ++files_[*number].opened;
     return;
   }
-  Result<OpenFile> file = DescribeOpenFile(name, DescriptorOf(under));
-  if (!file.ok()) return;
+  Result<std::shared_ptr<FileBytes>> file = BytesOfOpenFile(name, DescriptorOf(under));
+  if (file.ok()) Note(*number, std::move(*file), config);
+}
+
+void NativeFiles::NoteOpened(void* under, std::shared_ptr<RemoteFile> file, const Config& config) {
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  const Result<unsigned long> number = host::FileNumber(under);
+  if (!number.ok()) return;
+  if (files_.count(*number) > 0) {
+    ++files_[*number].opened;
+    return;
+  }
+  Note(*number, std::move(file), config);
+}
+
+void NativeFiles::Note(unsigned long number, std::shared_ptr<FileBytes> bytes,
+                       const Config& config) {
   MakeRoom();
-  File& made = files_[*number];
+  File& made = files_[number];
   made.opened = 1;
-  made.source.file = std::move(*file);
+  any_remote_ = any_remote_ || bytes->is_remote();
+  made.accelerated = config.accelerate;
+  made.bytes = bytes;
+  if (!bytes->is_remote()) made.local = std::move(bytes);
+  made.source.requests = config.concurrency;
   made.source.options.executor = ExecutorFor(config.threads);
   made.source.options.cache_bytes = config.cache_bytes;
   made.source.options.memory_bytes = config.memory_bytes;
@@ -143,7 +163,7 @@ std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset,
   const Result<host::Identity> identity = host::Identify(dataset.native);
   if (!identity.ok()) return nullptr;
   const auto file = files_.find(identity->fileno);
-  if (file == files_.end()) return nullptr;
+  if (file == files_.end() || !file->second.accelerated) return nullptr;
   auto& datasets = file->second.datasets;
   const auto known = datasets.find(identity->token);
   if (known != datasets.end() || known_only) {
@@ -154,7 +174,9 @@ std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset,
     index_bytes += chunks != nullptr ? chunks->index_bytes() : 0;
   }
   if (index_bytes > kMaxIndexBytes) datasets.clear();  // what is open has its own
-  const transfer::NativeSource& source = file->second.source;
+  transfer::NativeSource source = file->second.source;
+  source.file = file->second.bytes.lock();
+  if (source.file == nullptr) return nullptr;
   const std::optional<std::string> raw = RawDataOf(dataset);
   auto made = raw ? transfer::NativeChunks::DescribeVersioned(dataset.native.under, *raw, source)
                   : transfer::NativeChunks::Describe(dataset.native.under, source);
@@ -166,6 +188,29 @@ void NativeFiles::GiveUp(const Object& dataset) {
   if (!identity.ok()) return;
   const auto file = files_.find(identity->fileno);
   if (file != files_.end()) file->second.datasets[identity->token] = nullptr;
+}
+
+bool IsInRemoteFile(const Object& object) {
+  if (object.store != nullptr) return IsRemoteName(object.store->path());
+  char beginning[16] = "";
+  std::size_t length = 0;
+  H5VL_file_get_args_t args;
+  args.op_type = H5VL_FILE_GET_NAME;
+  args.args.get_name = {object.native.type, sizeof beginning, beginning, &length};
+  return H5VLfile_get(object.native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
+                      nullptr) >= 0 &&
+         IsRemoteName(beginning);
+}
+
+Status RefuseLocalFiles(const Object& dataset) {
+  if (!IsInRemoteFile(dataset)) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
+                          transfer::AskDataset(dataset.native.under, H5VL_DATASET_GET_DCPL));
+  if (H5Pget_layout(dcpl.get()) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl.get()) <= 0) {
+    return OkStatus();
+  }
+  return PermissionDeniedError("the elements of a dataset of a remote file are said to be in files of this "
+                               "machine (external storage), which no remote file may name");
 }
 
 std::optional<std::string> RawDataOf(const Object& dataset) {
@@ -210,6 +255,8 @@ transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   const std::size_t mem_bytes = H5Tget_size(part.mem_type);
   // Once the mappings of a versioned dataset are known, HDF5 need not look at them any more.
   bool small = *elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1);
+  // (Of a remote file a few elements may be as many requests.)
+  if (small && GetConnector().native_files.any_remote() && IsInRemoteFile(*object)) small = false;
   if (small && !object->is_versioned) return nullptr;
   small = small && ++object->small_reads < kManyReads;
   const host::KeepErrors keep;

@@ -1,7 +1,7 @@
 // native_reads: which reads of native HDF5 files the engine takes over from HDF5.
 //
-// Datasets of files that are open for reading only, through the default driver, where the engine pays:
-// see transfer/native_chunks.
+// Datasets of files that are open for reading only, through the default driver or as remote ones, where the
+// engine pays: see transfer/native_chunks.
 #ifndef H5ZARR_H5_NATIVE_READS_H_
 #define H5ZARR_H5_NATIVE_READS_H_
 
@@ -21,6 +21,7 @@
 #include "h5/dataset_transfer.h"
 #include "host/native.h"
 #include "host/object.h"
+#include "store/remote_file.h"
 #include "transfer/native_chunks.h"
 
 namespace h5zarr {
@@ -31,6 +32,10 @@ class NativeFiles {
  public:
   // A native file has been opened, with the program's `fapl` and `config`; the first one holds.
   void NoteOpened(void* under, const char* name, hid_t fapl, const Config& config);
+  // The same of a remote file.
+  void NoteOpened(void* under, std::shared_ptr<RemoteFile> file, const Config& config);
+  // Whether a remote file was noted, ever.
+  bool any_remote() const { return any_remote_; }
   // One that is open has got another handle.
   void NoteReopened(void* under);
   // The number of a file that is known; asked before the file is closed.
@@ -57,15 +62,26 @@ class NativeFiles {
   static constexpr std::size_t kMaxHeld = 4;  // in a file
 
   struct File {
-    transfer::NativeSource source;
+    transfer::NativeSource source;  // but for the file:
+    std::weak_ptr<FileBytes> bytes;
+    std::shared_ptr<FileBytes> local;  // keeps it; a remote one is kept by its driver, as long as HDF5 needs it
+    bool accelerated = true;
     unsigned opened = 0;  // how often it is
     std::map<uint64_t, std::shared_ptr<transfer::NativeChunks>> datasets;  // by token; null: HDF5's
     std::vector<std::pair<uint64_t, host::NativeHandle>> held;  // by token, the oldest first
   };
+  void Note(unsigned long number, std::shared_ptr<FileBytes> bytes, const Config& config);
   void MakeRoom();
 
   std::map<unsigned long, File> files_;
+  bool any_remote_ = false;
 };
+
+// Whether the object lies in a file that is opened by a URL.
+bool IsInRemoteFile(const Object& object);
+
+// Datasets of a remote file whose elements HDF5 would look for in files of this machine are kPermissionDenied.
+Status RefuseLocalFiles(const Object& dataset);
 
 // Where the chunks of a versioned-hdf5 dataset are (transfer/versioned_map), by its name and attributes;
 // nothing for any other.

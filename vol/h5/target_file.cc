@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "host/error_stack.h"
+#include "store/url.h"
 
 namespace h5zarr {
 namespace {
@@ -24,6 +25,20 @@ std::string Absolute(const std::string& path) {
   return absolute;
 }
 
+Result<std::vector<std::string>> RemoteCandidates(const std::string& target,
+                                                  const std::string& parent) {
+  if (IsRemoteName(target)) return std::vector<std::string>{target};
+  if (target.find("://") != std::string::npos) {
+    return PermissionDeniedError("'" + ShownName(parent) + "' names '" + target +
+                                 "', a file of this machine, which no remote file may");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const Url base, ParseUrl(parent));
+  // (Of a path on the machine where it was written its name is left, as HDF5 has it.)
+  const std::string relative = target.starts_with('/') ? target.substr(target.rfind('/') + 1) : target;
+  H5ZARR_ASSIGN_OR_RETURN(const Url beside, ResolveUrl(base, PercentEncode(relative)));
+  return std::vector<std::string>{beside.Text()};
+}
+
 }  // namespace
 
 bool MayExist(const std::string& path) {
@@ -32,11 +47,15 @@ bool MayExist(const std::string& path) {
          (errno != ENOENT && errno != ENOTDIR);
 }
 
-std::vector<std::string> TargetCandidates(const std::string& target, const std::string& parent,
-                                          const char* prefix_variable, const std::string& prefix) {
+Result<std::vector<std::string>> TargetCandidates(const std::string& target,
+                                                  const std::string& parent,
+                                                  const char* prefix_variable,
+                                                  const std::string& prefix) {
   std::vector<std::string> candidates;
   std::string relative = target;
-  if (target.find("://") != std::string::npos) return {target};
+  // What is remote names what is remote: beside it, or by a whole URL.
+  if (IsRemoteName(parent)) return RemoteCandidates(target, parent);
+  if (target.find("://") != std::string::npos) return std::vector<std::string>{target};
   if (!target.empty() && target[0] == '/') {
     candidates.push_back(target);
     relative = target.substr(target.rfind('/') + 1);

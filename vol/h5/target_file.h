@@ -14,8 +14,9 @@ namespace h5zarr {
 
 // Where `target`, named by the file `parent`, may be, in HDF5's order: as named if absolute, below the
 // prefixes that the environment variable lists, below `prefix` (empty: none), in the parent's folder, in
-// the working folder.
-std::vector<std::string> TargetCandidates(const std::string& target, const std::string& parent,
+// the working folder. A remote parent's only beside it, or where `target` is itself a URL; kPermissionDenied where it
+// names a file of this machine.
+Result<std::vector<std::string>> TargetCandidates(const std::string& target, const std::string& parent,
                                           const char* prefix_variable, const std::string& prefix);
 
 // False only where there is certainly nothing at `path`: what cannot be looked at says why when opened.

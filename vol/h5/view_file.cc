@@ -5,6 +5,7 @@
 #include <string>
 
 #include "h5/connector.h"
+#include "h5/remote_open.h"
 #include "host/host_api.h"
 #include "store/url.h"
 #include "view/build.h"
@@ -50,6 +51,15 @@ Result<bool> TakeProbed(const FileName& name, hid_t fapl) {
 Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
                        hid_t dxpl, void** request) {
   if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "");
+  if (name.remote) {
+    // (By itself HDF5 would look for what the file names among files of this machine.)
+    H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
+    if (object.kind == StoreFileKind::kHdf5) {
+      return Status(StatusCode::kUnsupported,
+                    "'" + ShownName(name.given) + "' is a remote HDF5 file: " + std::string(view::kAdvice),
+                    ENOTSUP);
+    }
+  }
   const Result<std::shared_ptr<view::Image>> image = ImageOf(name, config);
   if (!image.ok()) {
     if (image.status().code() != StatusCode::kUnsupported) return image.status();

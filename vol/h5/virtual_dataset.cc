@@ -164,6 +164,8 @@ Result<std::shared_ptr<VirtualDataset>> VirtualDataset::OpenNative(Object* objec
   H5ZARR_ASSIGN_OR_RETURN(
       std::shared_ptr<VirtualDataset> self,
       Open(object, std::make_shared<VirtualLayout>(std::move(layout))));
+  // HDF5 would look for the sources of a remote file's in files of this machine.
+  if (IsInRemoteFile(*object)) return self;
   H5ZARR_ASSIGN_OR_RETURN(self->ours_, self->NamesStore());
   return self;
 }
@@ -176,7 +178,8 @@ Result<bool> VirtualDataset::NamesStore() {
     for (uint64_t block = 0, end = varies ? printf_gap_ : 0; block <= end; ++block) {
       H5ZARR_ASSIGN_OR_RETURN(const std::string file,
                               shadow::ExpandSourceName(mapping.file, block));
-      for (const std::string& candidate : Candidates(file)) {
+      H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> candidates, Candidates(file));
+      for (const std::string& candidate : candidates) {
         if (IsStorePath(candidate)) return true;
         if (varies && MayExist(candidate)) end = block + 1 + printf_gap_;
       }
@@ -324,7 +327,7 @@ Result<uint64_t> VirtualDataset::FollowBlocks(std::size_t index) {
 
 // --- sources ---------------------------------------------------------------------------------------
 
-std::vector<std::string> VirtualDataset::Candidates(const std::string& file) const {
+Result<std::vector<std::string>> VirtualDataset::Candidates(const std::string& file) const {
   return TargetCandidates(file, file_name_, "HDF5_VDS_PREFIX", prefix_);
 }
 
@@ -332,7 +335,7 @@ Result<TargetFile*> VirtualDataset::OpenFile(const std::string& file, bool write
   const auto found = files_.find(file);
   if (found != files_.end()) return &found->second;
   H5ZARR_ASSIGN_OR_RETURN(const Handle fapl, SourceFapl());
-  const std::vector<std::string> candidates = Candidates(file);
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> candidates, Candidates(file));
   // As the virtual dataset's file is open, so are its sources; one that can only be read is read.
   const bool wish = write || (dataset_->store != nullptr && dataset_->store->CheckWritable().ok());
   Result<TargetFile> opened =

@@ -95,7 +95,7 @@ class VirtualDataset {
   Result<uint64_t> FollowBlocks(std::size_t index);
   bool Touches(std::size_t index, const transfer::Bounds& bounds) const;
 
-  std::vector<std::string> Candidates(const std::string& file) const;
+  Result<std::vector<std::string>> Candidates(const std::string& file) const;
   Result<TargetFile*> OpenFile(const std::string& file, bool write);
   // Null where it is not there.
   Result<Object*> OpenSource(const std::string& file, const std::string& dataset, bool write);

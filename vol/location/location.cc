@@ -72,16 +72,56 @@ Result<std::unique_ptr<Store>> OpenS3(const std::string& location, bool writable
   return zarr::ListByConsolidated(std::move(store));
 }
 
+// A URL without its query.
+std::string_view PathOf(std::string_view url) { return url.substr(0, url.find('?')); }
+
+// Whether the name is that of a Zarr store, or of something in one.
+bool NamesZarr(std::string_view url) {
+  const std::string_view path = PathOf(url);
+  return path.ends_with(".zarr") || path.find(".zarr/") != std::string_view::npos;
+}
+
+bool NamesReferences(std::string_view url) { return PathOf(url).ends_with(".json"); }
+
 Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
                                         const Config& config) {
   if (writable) {
     return PermissionDeniedError("'" + ShownName(url) + "': over HTTP stores can only be read");
   }
   const HttpOptions options = HttpOptionsOf(config);
-  const bool is_references = std::string_view(url).substr(0, url.find('?')).ends_with(".json");
-  if (is_references) return OpenRemoteReferences(url, options);
+  if (NamesReferences(url)) return OpenRemoteReferences(url, options);
+  H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(url, config));
+  switch (found.kind) {
+    case StoreFileKind::kReferences: return OpenRemoteReferences(url, options);
+    case StoreFileKind::kTar: case StoreFileKind::kZip:
+      return UnsupportedError("'" + ShownName(url) + "': archives on web servers are not read");
+    case StoreFileKind::kHdf5:
+      return InvalidArgumentError("'" + ShownName(url) + "' is an HDF5 file, and no store");
+    case StoreFileKind::kNone: break;
+  }
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeHttpStore(url, options));
   return zarr::ListByConsolidated(Traced(std::move(store)));
+}
+
+// HDF5's signature is at the beginning, or behind a user block, whose size is a power of two from 512 on.
+bool HasHdf5Signature(std::string_view beginning) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  if (beginning.starts_with(kSignature)) return true;
+  for (std::size_t at = 512; at < beginning.size(); at *= 2) {
+    if (beginning.substr(at).starts_with(kSignature)) return true;
+  }
+  return false;
+}
+
+// What a file is that begins so.
+StoreFileKind KindOf(std::string_view beginning) {
+  if (beginning.starts_with("PK\3\4") || beginning.starts_with("PK\5\6")) {
+    return StoreFileKind::kZip;
+  }
+  if (LooksLikeTar(beginning)) return StoreFileKind::kTar;
+  const std::size_t first = beginning.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || beginning[first] != '{') return StoreFileKind::kNone;
+  return LooksLikeReferences(beginning) ? StoreFileKind::kReferences : StoreFileKind::kNone;
 }
 
 }  // namespace
@@ -126,12 +166,30 @@ StoreFileKind FindStoreFile(const std::string& location) {
     return beginning;
   };
   const std::string block = read(kTarBlockBytes);
-  if (block.starts_with("PK\3\4") || block.starts_with("PK\5\6")) return StoreFileKind::kZip;
-  if (LooksLikeTar(block)) return StoreFileKind::kTar;
   const std::size_t first = block.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || block[first] != '{') return StoreFileKind::kNone;
-  return LooksLikeReferences(read(kJsonLookBytes)) ? StoreFileKind::kReferences
-                                                   : StoreFileKind::kNone;
+  const bool may_be_json = first != std::string::npos && block[first] == '{';
+  return KindOf(may_be_json ? read(kJsonLookBytes) : block);
+}
+
+Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& config) {
+  RemoteObject found;
+  RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
+  if (!IsHttpUrl(location) || NamesZarr(location) || NamesReferences(location)) return found;
+  Result<std::shared_ptr<RemoteFile>> opened =
+      RemoteFile::Open(location, HttpOptionsOf(config), config.cache_bytes);
+  // (Servers that list nothing answer so where a store's folder is.)
+  if (opened.status().code() == StatusCode::kPermissionDenied) return found;
+  if (!opened.ok()) return opened.status();
+  found.file = std::move(*opened);
+  if (found.file == nullptr) return found;
+  std::string beginning(std::min(found.file->file_bytes(), RemoteFile::kHeadBytes), '\0');
+  H5ZARR_RETURN_IF_ERROR(
+      found.file->Read(0, std::as_writable_bytes(std::span(beginning.data(), beginning.size()))));
+  found.kind = HasHdf5Signature(beginning)
+                   ? StoreFileKind::kHdf5
+                   : KindOf(std::string_view(beginning).substr(0, kJsonLookBytes));
+  if (found.kind == StoreFileKind::kNone) found.file.reset();
+  return found;
 }
 
 bool IsParquetReferences(const std::string& path) {

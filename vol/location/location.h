@@ -12,7 +12,7 @@
 //                         and x.lindi.d
 //   /a/x.zarr.zip         a ZIP archive of a store (known by its content)
 //   https://host/x.zarr   objects behind a web server
-//   https://host/x.json   a reference file there (by its name)
+//   https://host/x.json   a reference file there (by its name); others, archives and HDF5 files by their content
 //   s3://bucket/x.zarr    objects in a bucket of Amazon S3, or of what speaks its protocol
 // A name is taken literally first: "@v1" is a version only where nothing is called so.
 #ifndef H5ZARR_LOCATION_LOCATION_H_
@@ -24,6 +24,7 @@
 
 #include "base/config.h"
 #include "base/status.h"
+#include "store/remote_file.h"
 #include "store/store.h"
 
 namespace h5zarr {
@@ -46,8 +47,18 @@ enum class StoreFileKind {
   kReferences,  // kerchunk's or LINDI's JSON
   kTar,         // LINDI's archive of such a file and its chunks
   kZip,         // which may hold anything
+  kHdf5,        // no store, and said of remote files only
 };
 StoreFileKind FindStoreFile(const std::string& location);
+
+// The same of the object behind the URL `location`: kNone, and no file, where there is none, or its name says that
+// a store of many objects is there (".zarr"), or references are (".json"). Reads the object's beginning, and nothing more for as long as somebody holds
+// the file.
+struct RemoteObject {
+  std::shared_ptr<RemoteFile> file;
+  StoreFileKind kind = StoreFileKind::kNone;
+};
+Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& config);
 
 // Whether the folder at `path`, which is no store by itself, holds references in kerchunk's other form.
 bool IsParquetReferences(const std::string& path);

@@ -5,6 +5,7 @@
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
 #include "shadow/user_links.h"
+#include "store/url.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -152,7 +153,7 @@ std::optional<ExternalArray> ExternalArrayLink(const Json& attributes) {
   if (!is_hdf5 || array.url.empty() || array.name.empty()) return array;
   if (array.url.starts_with(kFile)) {
     array.file = array.url.substr(kFile.size());
-  } else if (array.url.find("://") == std::string::npos) {
+  } else if (array.url.find("://") == std::string::npos || IsRemoteName(array.url)) {
     array.file = array.url;
   }
   return array;

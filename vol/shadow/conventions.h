@@ -44,7 +44,7 @@ std::optional<std::string> SoftLinkStub(const Json& attributes);
 struct ExternalArray {
   std::string url;
   std::string name;                // of the dataset in the file
-  std::optional<std::string> file;  // the local path that `url` is, if it is one
+  std::optional<std::string> file;  // what `url` is, if it is one: a local path, or a URL that opens
 };
 std::optional<ExternalArray> ExternalArrayLink(const Json& attributes);
 

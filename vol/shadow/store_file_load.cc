@@ -188,11 +188,11 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
       node.is_array() ? ExternalArrayLink(attributes) : std::nullopt;
   if (!soft && !array) return false;
   // (What comes from elsewhere names no files of this machine.)
-  if (array && (!array->file || IsRemoteName(path_))) {
+  if (array && (!array->file || (IsRemoteName(path_) && !IsRemoteName(*array->file)))) {
     H5ZARR_RETURN_IF_ERROR(LoadBroken(
         group, name,
         UnsupportedError("its chunks are in another file, dataset '" + array->name + "' of '" +
-                         array->url + "', which is no local HDF5 file")));
+                         array->url + "', which is no HDF5 file that can be opened")));
     return true;
   }
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));

@@ -125,6 +125,7 @@ Status HttpFetch::BeginWhole() {
     }
   }
   if (asking_ == Asking::kWhole) end_ = object_bytes_;
+  if (query_.may_be_shorter) end_ = std::min(*end_, object_bytes_.value_or(UINT64_MAX));
   const uint64_t needed_bytes = end_.value_or(0);
   if (asking_ != Asking::kWhole && needed_bytes > kMaxIgnoredRangeEnd) {
     return UnsupportedError(Describe() + ": the server knows no ranges, and the object is too large to be "
@@ -149,6 +150,10 @@ Status HttpFetch::BeginPart() {
     asking_ = Asking::kSpan;
   }
   if (asking_ == Asking::kWhole) end_ = range.total ? range.total : *range.last + 1;
+  if (query_.may_be_shorter) {
+    if (!range.total && *range.last + 1 < *end_) object_bytes_ = *range.last + 1;
+    end_ = std::min(*end_, object_bytes_.value_or(UINT64_MAX));
+  }
   // (Of an object that is too short BeginBody says so.)
   const bool too_short = object_bytes_ && end_.value_or(0) > *object_bytes_;
   if (!too_short && end_ && (stream_at_ != at_ || *range.last + 1 != *end_)) {
@@ -348,6 +353,7 @@ HttpFetch::Next HttpFetch::FinishBody(CURLcode code, const char* reason) {
     if (!broken_.ok()) return Finish(code, reason);
   }
   if (AsksForLength()) return FinishLength();
+  if (query_.may_be_shorter && !object_bytes_) end_ = at_;  // a body without a length
   if (end_ && at_ != *end_) {
     return Retry("the answer ended after " + std::to_string(at_ - begin_) + " of " +
                      std::to_string(*end_ - begin_) + " bytes",

@@ -29,6 +29,7 @@ class HttpFetch : public HttpTask {
     ByteRange range;
     MutableByteSpan target;  // as ReadOp::target: must outlive the fetch
     Generation expected;     // when known: else kChanged
+    bool may_be_shorter = false;  // of a span without a target: it may reach beyond the object's end
   };
   struct Outcome {
     Status status;

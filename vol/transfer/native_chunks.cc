@@ -1,6 +1,7 @@
 #include "transfer/native_chunks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ constexpr double kWorthIt = 0.7;
 constexpr double kHdf5MappingNs = 20'000;
 constexpr double kHdf5AnyMappingNs = 300;
 constexpr double kMappingNs = 5000;
+
+// A request for a chunk of a remote file, beside which the chunk's decoding is little; and how many chunks a
+// node of HDF5's index has.
+constexpr double kRequestNs = 20e6;
+constexpr double kChunksPerNode = 32;
 
 // The dataset at `path`, from the root of the file of `beside`.
 Result<host::NativeHandle> OpenDataset(void* beside, const std::string& path) {
@@ -121,6 +127,7 @@ bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
     }
   }
   touched = std::min(touched, elems);
+  if (source_.file->is_remote()) return PaysRemotely(touched);
   const bool versioned = !raw_path_.empty();
   const auto chunks = static_cast<double>(touched);
   const auto entries = static_cast<double>(plan_.entries);
@@ -136,6 +143,21 @@ bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
   engine_ns = engine_ns / std::min(threads, chunks) + chunks * kEngineChunkNs + kEngineStartNs;
   if (array_ == nullptr) {
     const double find_ns = entries * (versioned ? kMappingNs : kIndexEntryNs);
+    engine_ns += std::max(0.0, find_ns - left_to_hdf5_ns_);
+  }
+  const bool pays = engine_ns < kWorthIt * hdf5_ns;
+  if (!pays) left_to_hdf5_ns_ += hdf5_ns;
+  return pays;
+}
+
+// HDF5 waits for one chunk after the other.
+bool NativeChunks::PaysRemotely(uint64_t touched) {
+  const double requests = source_.requests;
+  const double hdf5_ns = static_cast<double>(touched) * kRequestNs;
+  double engine_ns = std::ceil(static_cast<double>(touched) / requests) * kRequestNs;
+  if (array_ == nullptr) {
+    const double find_ns =
+        static_cast<double>(plan_.entries) / kChunksPerNode / requests * kRequestNs;
     engine_ns += std::max(0.0, find_ns - left_to_hdf5_ns_);
   }
   const bool pays = engine_ns < kWorthIt * hdf5_ns;
@@ -170,6 +192,13 @@ Status NativeChunks::CheckList(void* dataset, const ChunkList& list) {
   return std::memcmp(mine.data(), theirs.data(), place.length) == 0 ? OkStatus() : differs;
 }
 
+Result<ChunkList> NativeChunks::List(void* dataset, std::span<const uint64_t> grid) {
+  source_.file->SetReadsIndex(true);
+  Result<ChunkList> list = ListChunks(dataset, plan_.chunk, grid);
+  source_.file->SetReadsIndex(false);
+  return list;
+}
+
 Status NativeChunks::FindChunks(void* dataset) {
   if (array_ != nullptr) return OkStatus();
   const host::KeepErrors keep;
@@ -178,7 +207,7 @@ Status NativeChunks::FindChunks(void* dataset) {
   if (!raw_path_.empty()) {
     H5ZARR_ASSIGN_OR_RETURN(places, FindVersioned(dataset));
   } else {
-    H5ZARR_ASSIGN_OR_RETURN(ChunkList list, ListChunks(dataset, plan_.chunk, plan_.grid));
+    H5ZARR_ASSIGN_OR_RETURN(ChunkList list, List(dataset, plan_.grid));
     H5ZARR_RETURN_IF_ERROR(CheckList(dataset, list));
     if (list.found < plan_.entries && !plan_.fill_defined) {
       return UnsupportedError("elements without a value");
@@ -214,7 +243,7 @@ Result<std::vector<ChunkPlace>> NativeChunks::FindVersioned(void* dataset) {
   }
   std::vector<uint64_t> raw_grid(raw_extent.size(), 1);
   raw_grid[0] = raw_extent[0] / plan_.chunk[0];
-  H5ZARR_ASSIGN_OR_RETURN(const ChunkList list, ListChunks(raw.get(), plan_.chunk, raw_grid));
+  H5ZARR_ASSIGN_OR_RETURN(const ChunkList list, List(raw.get(), raw_grid));
   H5ZARR_RETURN_IF_ERROR(CheckList(raw.get(), list));
   std::vector<ChunkPlace> places(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -25,8 +25,9 @@ namespace h5zarr::transfer {
 
 // The file, and how its datasets are read.
 struct NativeSource {
-  OpenFile file;
+  std::shared_ptr<FileBytes> file;
   zarr::ArrayOptions options;
+  int requests = 1;  // that a remote file answers at the same time
 };
 
 class NativeChunks {
@@ -42,6 +43,7 @@ class NativeChunks {
 
   // Whether to read what `file_space` selects, `elems` elements, takes the engine clearly less time than
   // it takes HDF5. Reads that are left to HDF5 before the chunks are found count towards finding them.
+  // Of a remote file it is requests that take time.
   bool Pays(hid_t file_space, uint64_t elems);
 
   // Asks where the chunks are, once. kUnsupported where they are not all alike.
@@ -60,6 +62,8 @@ class NativeChunks {
   NativeChunks(shadow::NativePlan plan, const NativeSource& source);
   static Result<std::shared_ptr<NativeChunks>> Make(shadow::NativePlan plan, void* dataset,
                                                     const NativeSource& source);
+  bool PaysRemotely(uint64_t touched);
+  Result<ChunkList> List(void* dataset, std::span<const uint64_t> grid);
   Status CheckList(void* dataset, const ChunkList& list);
   Result<Buffer> ReadRange(uint64_t offset, uint64_t length);
   Result<std::vector<ChunkPlace>> FindVersioned(void* dataset);

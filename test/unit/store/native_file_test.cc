@@ -39,7 +39,7 @@ struct OpenNative {
 
 TEST_CASE("ranges are the file's, the last bytes the index") {
   OpenNative file("0123456789");
-  const auto described = DescribeOpenFile(file.path, file.fd);
+  const auto described = BytesOfOpenFile(file.path, file.fd);
   REQUIRE(described.ok());
   const auto store = MakeNativeFileStore(*described, *Buffer::CopyOf(AsBytes("index")));
   std::string text;
@@ -56,20 +56,20 @@ TEST_CASE("ranges are the file's, the last bytes the index") {
 
 TEST_CASE("the open file is read though another has its name") {
   OpenNative file("old");
-  const auto store = MakeNativeFileStore(*DescribeOpenFile(file.path, file.fd), {});
+  const auto store = MakeNativeFileStore(*BytesOfOpenFile(file.path, file.fd), {});
   std::filesystem::remove(file.path);
   PutFile(file.path, "new");
   std::string text;
   // (That it was unlinked is a change of its state: whoever asks is to look at it again.)
   CHECK(file.Read(*store, ByteRange::Span(0, 3), &text).code() == StatusCode::kChanged);
-  const auto again = MakeNativeFileStore(*DescribeOpenFile(file.path, file.fd), {});
+  const auto again = MakeNativeFileStore(*BytesOfOpenFile(file.path, file.fd), {});
   REQUIRE(file.Read(*again, ByteRange::Span(0, 3), &text).ok());
   CHECK(text == "old");
 }
 
 TEST_CASE("a file that has been written to since is changed") {
   OpenNative file("0123456789");
-  const auto store = MakeNativeFileStore(*DescribeOpenFile(file.path, file.fd), {});
+  const auto store = MakeNativeFileStore(*BytesOfOpenFile(file.path, file.fd), {});
   PutFile(file.path, "0123456789x");
   std::string text;
   CHECK(file.Read(*store, ByteRange::Span(0, 3), &text).code() == StatusCode::kChanged);
@@ -78,10 +78,10 @@ TEST_CASE("a file that has been written to since is changed") {
 TEST_CASE("what is no regular file is not described") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
-  CHECK_FALSE(DescribeOpenFile("pipe", ends[0]).ok());
+  CHECK_FALSE(BytesOfOpenFile("pipe", ends[0]).ok());
   close(ends[0]);
   close(ends[1]);
-  CHECK_FALSE(DescribeOpenFile("none", -1).ok());
+  CHECK_FALSE(BytesOfOpenFile("none", -1).ok());
 }
 
 }  // namespace

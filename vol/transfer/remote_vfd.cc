@@ -18,7 +18,7 @@ namespace {
 static_assert(H5FD_CLASS_VERSION == 1);
 
 // In HDF5's range for testing.
-constexpr H5FD_class_value_t kDriverValue = 480;
+constexpr H5FD_class_value_t kDriverValue = 481;
 constexpr haddr_t kMaxAddress = (static_cast<haddr_t>(1) << 62) - 1;
 
 hid_t driver_id = H5I_INVALID_HID;

@@ -102,6 +102,8 @@ def test_opening_and_reading_takes_few_requests_and_bytes(root):
         assert_equal(f["flat"][()], NOISE[::-1])
         asked = server.requests()
         assert bytes_of(asked) <= 1.1 * NOISE.nbytes and len(asked) <= 4
+        assert_equal(f["flat"][20:30, 7, 4], NOISE[::-1][20:30, 7, 4])
+        assert bytes_of(server.requests()) < 10 * 8192
         assert_equal(f["chunked"][()], NOISE)
         f["first"][()], f.attrs["title"]
         assert bytes_of(server.requests()) <= 1.1 * stored

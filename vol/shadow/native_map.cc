@@ -79,7 +79,11 @@ Result<CodecSpec> CodecOf(const Filter& filter, const zarr::ArrayMetadata& metad
 Status SetExtents(hid_t space, hid_t dcpl, NativePlan* plan) {
   hsize_t dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
   const int rank = H5Sget_simple_extent_dims(space, dims, nullptr);
-  if (rank < 1 || H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) != rank) {
+  if (rank < 1) return UnsupportedError("no extent");
+  if (plan->is_contiguous) {
+    std::copy_n(dims, rank, chunk);
+    if (std::find(dims, dims + rank, 0u) != dims + rank) return UnsupportedError("no elements");
+  } else if (H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) != rank) {
     return Hdf5Failure("the extent of a chunked dataset");
   }
   plan->extent.assign(dims, dims + rank);
@@ -162,12 +166,19 @@ Status SetCodecs(hid_t dcpl, NativePlan* plan) {
   return OkStatus();
 }
 
-Result<NativePlan> MakePlan(hid_t type, hid_t space, hid_t dcpl) {
+Result<NativePlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, bool contiguous_too) {
   NativePlan plan;
   unsigned options = 0;
-  if (H5Pget_layout(dcpl) != H5D_CHUNKED) return UnsupportedError("layout");
-  // Chunks at the edge without filters: HDF5 does not say which they are.
-  if (H5Pget_chunk_opts(dcpl, &options) < 0 || options != 0) return UnsupportedError("edge chunks");
+  const H5D_layout_t layout = H5Pget_layout(dcpl);
+  plan.is_contiguous = contiguous_too && layout == H5D_CONTIGUOUS;
+  if (plan.is_contiguous) {
+    if (H5Pget_external_count(dcpl) != 0) return UnsupportedError("external storage");
+  } else if (layout != H5D_CHUNKED) {
+    return UnsupportedError("layout");
+  } else if (H5Pget_chunk_opts(dcpl, &options) < 0 || options != 0) {
+    // Chunks at the edge without filters: HDF5 does not say which they are.
+    return UnsupportedError("edge chunks");
+  }
   H5ZARR_RETURN_IF_ERROR(SetExtents(space, dcpl, &plan));
   H5ZARR_RETURN_IF_ERROR(SetElement(type, &plan));
   H5ZARR_RETURN_IF_ERROR(SetFill(type, dcpl, &plan));
@@ -177,8 +188,8 @@ Result<NativePlan> MakePlan(hid_t type, hid_t space, hid_t dcpl) {
 
 }  // namespace
 
-Result<NativePlan> PlanNative(hid_t type, hid_t space, hid_t dcpl) {
-  return WithoutThrowing([&] { return MakePlan(type, space, dcpl); });
+Result<NativePlan> PlanNative(hid_t type, hid_t space, hid_t dcpl, bool contiguous_too) {
+  return WithoutThrowing([&] { return MakePlan(type, space, dcpl, contiguous_too); });
 }
 
 }  // namespace h5zarr::shadow

@@ -72,6 +72,23 @@ Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
   return std::move(lister.list);
 }
 
+Result<ChunkPlace> FindContiguous(void* dataset, uint64_t length) {
+  // (HDF5 tells an address of what is not allocated, too.)
+  H5D_space_status_t allocated = H5D_SPACE_STATUS_ERROR;
+  H5VL_dataset_get_args_t args;
+  args.op_type = H5VL_DATASET_GET_SPACE_STATUS;
+  args.args.get_space_status.status = &allocated;
+  haddr_t offset = HADDR_UNDEF;
+  H5VL_native_dataset_optional_args_t native;
+  native.get_offset.offset = &offset;
+  if (H5VLdataset_get(dataset, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0 ||
+      allocated != H5D_SPACE_STATUS_ALLOCATED ||
+      !Optional(dataset, H5VL_NATIVE_DATASET_GET_OFFSET, &native) || offset == HADDR_UNDEF) {
+    return UnsupportedError("no elements are stored");
+  }
+  return ChunkPlace{offset, length};
+}
+
 bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace& place) {
   unsigned filter_mask = 0;
   haddr_t address = HADDR_UNDEF;

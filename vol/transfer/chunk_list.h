@@ -36,6 +36,9 @@ struct ChunkList {
 Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
                              std::span<const uint64_t> grid);
 
+// Where the elements of a contiguous dataset are, `length` bytes. kUnsupported where there are none yet.
+Result<ChunkPlace> FindContiguous(void* dataset, uint64_t length);
+
 // Whether HDF5 says the same of the chunk at `coords` when it is asked for that one.
 bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace& place);
 

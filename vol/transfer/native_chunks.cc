@@ -35,6 +35,8 @@ constexpr double kMappingNs = 5000;
 // node of HDF5's index has.
 constexpr double kRequestNs = 20e6;
 constexpr double kChunksPerNode = 32;
+// Of a contiguous dataset HDF5 reads more in several steps.
+constexpr uint64_t kManyBytes = 256 << 10;
 
 // The dataset at `path`, from the root of the file of `beside`.
 Result<host::NativeHandle> OpenDataset(void* beside, const std::string& path) {
@@ -88,7 +90,8 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset,
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(dataset, H5VL_DATASET_GET_SPACE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
   H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
-                          shadow::PlanNative(type.get(), space.get(), dcpl.get()));
+                          shadow::PlanNative(type.get(), space.get(), dcpl.get(),
+                                             source.file->is_remote()));
   return Make(std::move(plan), dataset, source);
 }
 
@@ -111,7 +114,18 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::DescribeVersioned(void* data
   return self;
 }
 
+// Whether HDF5 would read what is selected of a contiguous dataset in more than one request.
+bool NativeChunks::IsFarApart(hid_t file_space, uint64_t elems) const {
+  if (elems * plan_.element.stored_bytes() >= kManyBytes) return true;
+  hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
+  const host::QuietErrors quiet;
+  if (file_space == H5S_ALL || H5Sget_select_bounds(file_space, low, high) < 0) return false;
+  const uint64_t row_bytes = chunk_bytes_ / plan_.extent[0];
+  return high[0] < plan_.extent[0] && (high[0] - low[0]) * row_bytes >= kManyBytes;
+}
+
 bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
+  if (plan_.is_contiguous) return IsFarApart(file_space, elems);
   uint64_t touched = plan_.entries;
   if (file_space != H5S_ALL) {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
@@ -206,6 +220,9 @@ Status NativeChunks::FindChunks(void* dataset) {
   std::vector<ChunkPlace> places;
   if (!raw_path_.empty()) {
     H5ZARR_ASSIGN_OR_RETURN(places, FindVersioned(dataset));
+  } else if (plan_.is_contiguous) {
+    H5ZARR_ASSIGN_OR_RETURN(const ChunkPlace place, FindContiguous(dataset, chunk_bytes_));
+    places.push_back(place);
   } else {
     H5ZARR_ASSIGN_OR_RETURN(ChunkList list, List(dataset, plan_.grid));
     H5ZARR_RETURN_IF_ERROR(CheckList(dataset, list));

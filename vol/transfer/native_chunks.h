@@ -1,5 +1,5 @@
 // native_chunks: reads of a chunked dataset of a native HDF5 file by the engine: HDF5 says once where its
-// chunks are, and workers read and decode them.
+// chunks are, and workers read and decode them. Also of contiguous ones in remote files.
 //
 // For files that are open for reading only. HDF5 reads what is not for this, and what this fails to read:
 // it is always right, and its errors are those a program expects.
@@ -63,6 +63,7 @@ class NativeChunks {
   static Result<std::shared_ptr<NativeChunks>> Make(shadow::NativePlan plan, void* dataset,
                                                     const NativeSource& source);
   bool PaysRemotely(uint64_t touched);
+  bool IsFarApart(hid_t file_space, uint64_t elems) const;
   Result<ChunkList> List(void* dataset, std::span<const uint64_t> grid);
   Status CheckList(void* dataset, const ChunkList& list);
   Result<Buffer> ReadRange(uint64_t offset, uint64_t length);

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zarr
 
+from http_support import fault_server
 from support import assert_equal, run_python
 
 DATA = np.arange(60 * 70, dtype="i4").reshape(60, 70)
@@ -116,6 +117,85 @@ def test_lindi_archives_are_read(tmp_path):
     (folder / "blobs/a/1.0").unlink()
     with h5py.File(folder, "r") as f, pytest.raises(OSError, match="is not there"):
         f["a"][()]
+
+
+def bytes_of(requests):
+    return sum(request["bytes"] for request in requests)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("habits", [{}, {"busy_every": 3}, {"cut_every": 2}, {"ranges": "no"}], ids=str)
+def test_a_zip_behind_a_server_is_read(tmp_path, zarr_format, compression, habits):
+    make(tmp_path / "x.zarr.zip", zarr_format, compression)
+    with fault_server(tmp_path, **habits) as server, h5py.File(f"{server.url}/x.zarr.zip", "r") as f:
+        assert f.attrs["title"] == "packed"
+        assert_equal(f["deep/a"][()], DATA)
+        assert_equal(f["raw"][5:50:7, 3:60], DATA[5:50:7, 3:60])
+        assert_equal(f["hole"][()], np.where(np.arange(60)[:, None] < 30, DATA, np.full_like(DATA, -1)))
+        if zarr_format == 3:
+            assert_equal(f["s"][7:9, 11:13], DATA[7:9, 11:13])
+
+
+@pytest.mark.parametrize("force_zip64", [False, True])
+def test_members_of_a_zip_behind_a_server_are_asked_for_together(tmp_path, force_zip64):
+    noise = np.random.default_rng(1).integers(0, 255, (40, 100_000), dtype="u1")
+    document = {"zarr_format": 3, "node_type": "array", "shape": list(noise.shape), "data_type": "uint8",
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 100_000]}},
+                "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("zarr.json", json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}))
+        archive.writestr("a/zarr.json", json.dumps(document))
+        for i, row in enumerate(noise):
+            with archive.open(f"a/c/{i}/0", "w", force_zip64=force_zip64) as member:
+                member.write(row.tobytes())
+    with fault_server(tmp_path) as server, h5py.File(f"{server.url}/x.zip", "r") as f:
+        assert list(f) == ["a"]
+        assert len(server.requests()) <= 3
+        assert_equal(f["a"][20:], noise[20:])
+        asked = server.requests()
+        assert len(asked) <= 4 and bytes_of(asked) <= 1.1 * noise[20:].nbytes
+        assert_equal(f["a"][12, 500:600], noise[12, 500:600])
+        assert bytes_of(server.requests()) <= 1 << 18
+
+
+def test_an_archive_that_is_replaced_meanwhile_is_an_error(tmp_path):
+    noise = np.random.default_rng(1).integers(0, 255, (4, 1_000_000), dtype="u1")
+    for name in ("x.zarr.zip", "y.zarr.zip"):
+        store = zarr.storage.ZipStore(tmp_path / name, mode="w")
+        zarr.create_array(store, name="a", data=noise, chunks=(1, 1_000_000))
+        store.close()
+    with fault_server(tmp_path) as server, h5py.File(f"{server.url}/x.zarr.zip", "r") as f:
+        assert list(f) == ["a"]
+        (tmp_path / "y.zarr.zip").replace(tmp_path / "x.zarr.zip")
+        with pytest.raises(OSError, match="replaced meanwhile"):
+            f["a"][3]
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_lindi_archives_behind_a_server_are_read(tmp_path, has_index):
+    contents = {"blobs/a/0.0": DATA[:30].tobytes(), "blobs/a/1.0": DATA[30:].tobytes(),
+                "lindi.json": json.dumps(LINDI).ljust(5000).encode()}
+    places, at = [], 512 + 1024 + 512 + 4096
+    for name, content in contents.items():
+        places.append({"n": name, "o": at, "d": at + 512, "s": len(content)})
+        at += 512 + -(-len(content) // 512) * 512
+    entry = {"index": {"n": ".tar_index.json", "o": 1536, "d": 2048, "s": 4096}} if has_index else {"index": {}}
+    with tarfile.open(tmp_path / "x.lindi.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in [(".tar_entry.json", json.dumps(entry).ljust(1024).encode()),
+                              (".tar_index.json", json.dumps({"files": places}).ljust(4096).encode()),
+                              *contents.items()]:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    with fault_server(tmp_path) as server:
+        with h5py.File(f"{server.url}/x.lindi.tar", "r") as f:
+            server.requests()
+            assert_equal(f["a"][()], DATA)
+            assert_equal(f["a"][29:31, 5], DATA[29:31, 5])
+            assert bytes_of(server.requests()) <= 2 * DATA.nbytes
+        with pytest.raises(OSError):
+            h5py.File(f"{server.url}/nothing.lindi.tar", "r")
 
 
 def test_a_tar_without_references_is_refused_as_hdf5_does(tmp_path):

@@ -313,3 +313,27 @@ def test_no_secret_is_in_messages_and_traces(served, monkeypatch):
         assert done.returncode == 0 and "again in" in done.stderr
         said = done.stdout + done.stderr
         assert "hush" not in said and "AKID" not in said and "Signature" not in said
+
+
+def test_hdf5_files_and_archives_in_a_bucket_are_read(bucket, tmp_path):
+    noise = np.random.default_rng(2).integers(0, 1 << 15, (40, 200, 200), dtype="i2")
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f.create_dataset("a", data=noise, chunks=(1, 200, 200), compression="gzip")
+        f["flat"] = noise[::-1]
+        f["out"] = h5py.ExternalLink("y.h5", "/a")
+    store = zarr.storage.ZipStore(tmp_path / "x.zarr.zip", mode="w")
+    zarr.create_array(store, name="z", data=noise, chunks=(10, 200, 200))
+    store.close()
+    for name in ("x.h5", "x.zarr.zip"):
+        put(bucket, f"deep/{name}", (tmp_path / name).read_bytes())
+    put(bucket, "deep/y.h5", (tmp_path / "x.h5").read_bytes())
+    with h5py.File("s3://bucket/deep/x.h5", "r") as f:
+        np.testing.assert_array_equal(f["a"][()], noise)
+        np.testing.assert_array_equal(f["flat"][:, 7], noise[::-1, 7])
+        assert f["out"].file.filename == "s3://bucket/deep/y.h5" and f["out"].shape == noise.shape
+    with h5py.File("s3://bucket/deep/x.zarr.zip", "r") as f:
+        np.testing.assert_array_equal(f["z"][5:15], noise[5:15])
+    with pytest.raises(OSError, match="can only be read"):
+        h5py.File("s3://bucket/deep/x.h5", "r+")
+    with pytest.raises(OSError):
+        h5py.File("s3://bucket/deep/nothing.h5", "r")

@@ -2,8 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 
 #include "host/error_stack.h"
 #include "store/url.h"
@@ -25,6 +27,19 @@ std::string Absolute(const std::string& path) {
   return absolute;
 }
 
+// What `relative` means beside the object `parent`, "s3://bucket/folder/name".
+std::string BesideInBucket(const std::string& parent, std::string_view relative) {
+  std::string path = parent.substr(0, parent.rfind('/'));
+  while (!relative.empty()) {
+    const std::string_view segment = relative.substr(0, relative.find('/'));
+    relative.remove_prefix(std::min(segment.size() + 1, relative.size()));
+    const std::string above = path.substr(0, path.rfind('/'));
+    if (segment == ".." && IsS3Url(above)) path = above;
+    if (!segment.empty() && segment != "." && segment != "..") path.append("/").append(segment);
+  }
+  return path;
+}
+
 Result<std::vector<std::string>> RemoteCandidates(const std::string& target,
                                                   const std::string& parent) {
   if (IsRemoteName(target)) return std::vector<std::string>{target};
@@ -32,9 +47,10 @@ Result<std::vector<std::string>> RemoteCandidates(const std::string& target,
     return PermissionDeniedError("'" + ShownName(parent) + "' names '" + target +
                                  "', a file of this machine, which no remote file may");
   }
-  H5ZARR_ASSIGN_OR_RETURN(const Url base, ParseUrl(parent));
   // (Of a path on the machine where it was written its name is left, as HDF5 has it.)
   const std::string relative = target.starts_with('/') ? target.substr(target.rfind('/') + 1) : target;
+  if (IsS3Url(parent)) return std::vector<std::string>{BesideInBucket(parent, relative)};
+  H5ZARR_ASSIGN_OR_RETURN(const Url base, ParseUrl(parent));
   H5ZARR_ASSIGN_OR_RETURN(const Url beside, ResolveUrl(base, PercentEncode(relative)));
   return std::vector<std::string>{beside.Text()};
 }

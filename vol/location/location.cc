@@ -57,7 +57,7 @@ HttpOptions HttpOptionsOf(const Config& config) {
   return options;
 }
 
-Result<std::unique_ptr<Store>> OpenS3(const std::string& location, bool writable, const Config& config) {
+S3Options S3OptionsOf(const Config& config, bool writable) {
   S3Options options;
   options.http = HttpOptionsOf(config);
   options.http.headers_file.clear();  // they are for other servers
@@ -66,10 +66,7 @@ Result<std::unique_ptr<Store>> OpenS3(const std::string& location, bool writable
   options.region = config.s3_region;
   if (config.s3_style == Config::S3Style::kPath) options.style = S3Options::Style::kPath;
   if (config.s3_style == Config::S3Style::kVirtual) options.style = S3Options::Style::kVirtual;
-  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeS3Store(location, options));
-  store = Traced(std::move(store));
-  if (writable) return store;
-  return zarr::ListByConsolidated(std::move(store));
+  return options;
 }
 
 // A URL without its query.
@@ -83,6 +80,22 @@ bool NamesZarr(std::string_view url) {
 
 bool NamesReferences(std::string_view url) { return PathOf(url).ends_with(".json"); }
 
+Result<std::unique_ptr<Store>> OpenS3(const std::string& location, bool writable, const Config& config) {
+  if (!writable) {
+    H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(location, config));
+    if (found.kind == StoreFileKind::kZip) return OpenRemoteZipStore(found.file);
+    if (found.file != nullptr) {
+      return UnsupportedError("'" + location + "': no Zarr store, and of files in S3 only ZIP archives "
+                              "and HDF5 files are read");
+    }
+  }
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
+                          MakeS3Store(location, S3OptionsOf(config, writable)));
+  store = Traced(std::move(store));
+  if (writable) return store;
+  return zarr::ListByConsolidated(std::move(store));
+}
+
 Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
                                         const Config& config) {
   if (writable) {
@@ -93,14 +106,27 @@ Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
   H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(url, config));
   switch (found.kind) {
     case StoreFileKind::kReferences: return OpenRemoteReferences(url, options);
-    case StoreFileKind::kTar: case StoreFileKind::kZip:
-      return UnsupportedError("'" + ShownName(url) + "': archives on web servers are not read");
+    case StoreFileKind::kTar: return OpenRemoteTarReferences(found.file, options);
+    case StoreFileKind::kZip: return OpenRemoteZipStore(found.file);
     case StoreFileKind::kHdf5:
       return InvalidArgumentError("'" + ShownName(url) + "' is an HDF5 file, and no store");
     case StoreFileKind::kNone: break;
   }
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeHttpStore(url, options));
   return zarr::ListByConsolidated(Traced(std::move(store)));
+}
+
+// The object at `location`, "s3://bucket/folder/name".
+Result<std::shared_ptr<RemoteFile>> OpenInBucket(const std::string& location, const Config& config) {
+  const std::size_t slash = location.rfind('/');
+  const std::string key = location.substr(slash + 1);
+  // (A bucket alone is none.)
+  if (key.empty() || !IsS3Url(location.substr(0, slash)) || !CheckKey(key).ok()) {
+    return std::shared_ptr<RemoteFile>();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
+                          MakeS3Store(location.substr(0, slash), S3OptionsOf(config, false)));
+  return RemoteFile::OpenInStore(std::move(store), key, location, config.cache_bytes);
 }
 
 // HDF5's signature is at the beginning, or behind a user block, whose size is a power of two from 512 on.
@@ -174,9 +200,10 @@ StoreFileKind FindStoreFile(const std::string& location) {
 Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& config) {
   RemoteObject found;
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
-  if (!IsHttpUrl(location) || NamesZarr(location) || NamesReferences(location)) return found;
+  if (!IsRemoteName(location) || NamesZarr(location) || NamesReferences(location)) return found;
   Result<std::shared_ptr<RemoteFile>> opened =
-      RemoteFile::Open(location, HttpOptionsOf(config), config.cache_bytes);
+      IsHttpUrl(location) ? RemoteFile::Open(location, HttpOptionsOf(config), config.cache_bytes)
+                          : OpenInBucket(location, config);
   // (Servers that list nothing answer so where a store's folder is.)
   if (opened.status().code() == StatusCode::kPermissionDenied) return found;
   if (!opened.ok()) return opened.status();

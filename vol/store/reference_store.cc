@@ -39,7 +39,8 @@ struct Place {
   std::optional<Url> url;  // of a remote reference file…
   std::string folder;      // …or the folder of a local one…
   std::string archive;     // …or the archive that it is a member of,
-  TarMembers members;      // with what else is in that
+  TarMembers members;      // with what else is in that,
+  Generation generation;   // and of a remote one its state
 };
 
 // The key of the file at `path`, which is absolute: without empty segments and dots.
@@ -113,6 +114,16 @@ Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& ref
   Target target;
   const std::size_t colon = text.find("://");
   const bool has_scheme = colon != std::string::npos && text.find('/') > colon;
+  if (!place_.archive.empty() && !has_scheme && !text.starts_with('/')) {
+    const auto member = place_.members.find(KeyOfFile(text));
+    if (member == place_.members.end()) {
+      return Status(StatusCode::kIo, what + " leads to '" + text + "', which is not in the archive", ENOENT);
+    }
+    target.url = place_.url;
+    target.path = KeyOfFile(place_.archive);
+    target.within = member->second;
+    return target;
+  }
   if (IsHttpUrl(text) || (place_.url && !has_scheme)) {
     Result<Url> url = place_.url ? ResolveUrl(*place_.url, text) : ParseUrl(text);
     if (!url.ok()) return url.status().WithContext(what);
@@ -128,15 +139,6 @@ Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& ref
   }
   std::string path = is_file ? PercentDecoded(text.substr(7)) : text;
   if (is_file && path.starts_with("localhost/")) path.erase(0, 9);
-  if (!place_.archive.empty() && !path.starts_with('/')) {
-    const auto member = place_.members.find(KeyOfFile(path));
-    if (member == place_.members.end()) {
-      return Status(StatusCode::kIo, what + " leads to '" + path + "', which is not in the archive", ENOENT);
-    }
-    target.path = KeyOfFile(place_.archive);
-    target.within = member->second;
-    return target;
-  }
   target.path = KeyOfFile(path.starts_with('/') ? path : place_.folder + "/" + path);
   if (target.path.empty()) return CorruptError(what + " leads nowhere");
   return target;
@@ -177,6 +179,7 @@ Status ReferenceStore::Sort(std::span<ReadOp> ops, Part* texts, Part* files, Par
       moved.target = op.target;
       moved.expected = op.expected;
       moved.sink_cost_ns = op.sink_cost_ns;
+      if (target.within && place_.generation.known()) moved.expected = place_.generation;
       part = target.url ? remote : files;
       moved.key = target.path;
       if (target.url) {
@@ -289,6 +292,13 @@ Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_
       std::move(*index), std::move(name), std::move(place), std::move(session)));
 }
 
+// LINDI's reference file in its archive.
+Result<TarMember> DocumentOf(const Place& place, const std::string& name) {
+  const auto found = place.members.find("lindi.json");
+  if (found != place.members.end()) return found->second;
+  return NotFoundError("'" + name + "': the archive has no member lindi.json");
+}
+
 // The store of the reference file that is `where` of the file at `path`.
 Result<std::unique_ptr<Store>> OpenLocal(const std::string& path, std::optional<TarMember> where,
                                          Place place, const HttpOptions& options) {
@@ -319,12 +329,41 @@ Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path,
                                                  const HttpOptions& options) {
   Place place;
   place.archive = path;
-  H5ZARR_ASSIGN_OR_RETURN(place.members, ReadTarIndex(path));
-  const auto found = place.members.find("lindi.json");
-  if (found == place.members.end()) {
-    return NotFoundError("'" + path + "': the archive has no member lindi.json");
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file,
+                          OpenForReading(path, WhenBlocked::kError));
+  if (!file) return NotFoundError("'" + path + "' is not there");
+  const auto read = [&](uint64_t offset, MutableByteSpan target) {
+    return ReadExactly(file->file.fd(), offset, target, path);
+  };
+  H5ZARR_ASSIGN_OR_RETURN(place.members, ReadTarIndex(path, file->object_bytes, read));
+  H5ZARR_ASSIGN_OR_RETURN(const TarMember document, DocumentOf(place, path));
+  return OpenLocal(path, document, std::move(place), options);
+}
+
+Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file,
+                                                       const HttpOptions& options) {
+  Place place;
+  place.url = file->url();
+  place.archive = file->name();
+  place.generation = file->generation();
+  const auto read = [&](uint64_t offset, MutableByteSpan target) {
+    return file->Read(offset, target);
+  };
+  Result<TarMembers> members = ReadLindiTarIndex(file->name(), file->file_bytes(), read);
+  if (members.status().code() == StatusCode::kNotFound) {
+    members = ReadTarIndex(file->name(), file->file_bytes(), read);
   }
-  return OpenLocal(path, found->second, std::move(place), options);
+  if (!members.ok()) return members.status();
+  place.members = std::move(*members);
+  H5ZARR_ASSIGN_OR_RETURN(const TarMember document, DocumentOf(place, file->name()));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer text,
+                          Buffer::Allocate(document.size_bytes + ReferenceIndex::kPaddingBytes));
+  H5ZARR_RETURN_IF_ERROR(file->Read(document.offset, text.span().first(document.size_bytes)));
+  std::memset(text.data() + document.size_bytes, 0, ReferenceIndex::kPaddingBytes);
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session,
+                          HttpSession::Make(file->url(), options));
+  return MakeReferenceStore(std::move(text), document.size_bytes, file->name(), std::move(place),
+                            std::move(session));
 }
 
 Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& text_url,

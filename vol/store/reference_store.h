@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "store/http_store.h"
+#include "store/remote_file.h"
 #include "store/store.h"
 
 namespace h5zarr {
@@ -22,6 +23,10 @@ Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const Htt
 // relative targets are other members.
 Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path,
                                                  const HttpOptions& options);
+
+// The same for such an archive behind a server.
+Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file,
+                                                       const HttpOptions& options);
 
 // The same for a reference file behind a web server. Its targets are relative or http(s) URLs: files of this
 // machine are refused (kPermissionDenied, when they are read).

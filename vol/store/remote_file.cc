@@ -37,23 +37,28 @@ Status TakeNothing(std::size_t, const ReadResult&) { return OkStatus(); }
 
 }  // namespace
 
-RemoteFile::RemoteFile(Url url, std::shared_ptr<HttpSession> session, uint64_t file_bytes,
-                       Generation generation, uint64_t cache_bytes)
-    : FileBytes(url.Shown(), file_bytes, generation), url_(std::move(url)),
-      session_(std::move(session)), blocks_(std::max(cache_bytes, 2 * kHeadBytes)) {}
+RemoteFile::RemoteFile(std::string name, uint64_t file_bytes, Generation generation,
+                       uint64_t cache_bytes)
+    : FileBytes(std::move(name), file_bytes, generation),
+      blocks_(std::max(cache_bytes, 2 * kHeadBytes)) {}
+
+std::shared_ptr<RemoteFile> RemoteFile::FindOpen(const std::string& location) {
+  const std::lock_guard<std::mutex> lock(AllOpen().mutex);
+  std::erase_if(AllOpen().files, [](const auto& entry) { return entry.second.expired(); });
+  const auto found = AllOpen().files.find(location);
+  return found != AllOpen().files.end() ? found->second.lock() : nullptr;
+}
+
+void RemoteFile::NoteOpen(const std::string& location, const std::shared_ptr<RemoteFile>& file) {
+  const std::lock_guard<std::mutex> lock(AllOpen().mutex);
+  AllOpen().files[location] = file;
+}
 
 Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text,
                                                      const HttpOptions& options,
                                                      uint64_t cache_bytes) {
   H5ZARR_ASSIGN_OR_RETURN(const Url url, ParseUrl(text));
-  {
-    const std::lock_guard<std::mutex> lock(AllOpen().mutex);
-    std::erase_if(AllOpen().files, [](const auto& entry) { return entry.second.expired(); });
-    const auto found = AllOpen().files.find(url.Text());
-    if (found != AllOpen().files.end()) {
-      if (std::shared_ptr<RemoteFile> open = found->second.lock()) return open;
-    }
-  }
+  if (std::shared_ptr<RemoteFile> open = FindOpen(url.Text())) return open;
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(url, options));
   HttpFetch::Query query{url, ByteRange::Span(0, kHeadBytes), {}, {}};
   query.may_be_shorter = true;
@@ -62,13 +67,42 @@ Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text,
                           FetchNow(std::move(query), session, &owner));
   if (head.absent) return std::shared_ptr<RemoteFile>();
   std::shared_ptr<RemoteFile> file(
-      new RemoteFile(url, session, head.object_bytes, head.generation, cache_bytes));
+      new RemoteFile(url.Shown(), head.object_bytes, head.generation, cache_bytes));
+  file->url_ = url;
+  file->session_ = session;
   H5ZARR_RETURN_IF_ERROR(file->Keep(0, head.bytes));
   if (session->ignores_ranges() && head.bytes.size() < head.object_bytes) {
     H5ZARR_RETURN_IF_ERROR(file->KeepWhole());
   }
-  const std::lock_guard<std::mutex> lock(AllOpen().mutex);
-  AllOpen().files[url.Text()] = file;
+  NoteOpen(url.Text(), file);
+  return file;
+}
+
+Result<std::shared_ptr<RemoteFile>> RemoteFile::OpenInStore(std::unique_ptr<Store> store,
+                                                            std::string key,
+                                                            const std::string& name,
+                                                            uint64_t cache_bytes) {
+  if (std::shared_ptr<RemoteFile> open = FindOpen(name)) return open;
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, store->ObjectBytes(key));
+  if (!bytes) return std::shared_ptr<RemoteFile>();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer head, Buffer::Allocate(std::min(*bytes, kHeadBytes)));
+  ReadOp op;
+  op.key = key;
+  op.range = ByteRange::Span(0, head.size_bytes());
+  op.target = head.span();
+  std::optional<Generation> generation;
+  const auto sink = [&](std::size_t, const ReadResult& result) {
+    if (result.bytes) generation = result.generation;
+    return OkStatus();
+  };
+  Executor serial(1);
+  H5ZARR_RETURN_IF_ERROR(store->ReadBatch({&op, 1}, sink, serial));
+  if (!generation) return std::shared_ptr<RemoteFile>();
+  std::shared_ptr<RemoteFile> file(new RemoteFile(name, *bytes, *generation, cache_bytes));
+  file->store_ = std::move(store);
+  file->key_ = std::move(key);
+  H5ZARR_RETURN_IF_ERROR(file->Keep(0, std::as_const(head).span()));
+  NoteOpen(name, file);
   return file;
 }
 
@@ -150,7 +184,7 @@ Status RemoteFile::Keep(uint64_t offset, ByteSpan bytes) {
 
 Status RemoteFile::Fetch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
   for (ReadOp& op : ops) {
-    op.key = "file";  // any does
+    op.key = store_ != nullptr ? key_ : "file";  // any does
     op.expected = generation();
     if (Tracing(TraceLevel::kRanges)) {
       Trace("'" + name() + "': bytes [" + std::to_string(op.range.offset) + ", " +
@@ -162,7 +196,8 @@ Status RemoteFile::Fetch(std::span<ReadOp> ops, const ReadSink& sink, Executor& 
     if (result.bytes) return sink(index, result);
     return ChangedError("'" + name() + "': the object has been removed meanwhile");
   };
-  return ReadHttpBatch(url_of, session_, ops, checked, executor);
+  return store_ != nullptr ? store_->ReadBatch(ops, checked, executor)
+                           : ReadHttpBatch(url_of, session_, ops, checked, executor);
 }
 
 // Reads runs, keeps them, and copies what lies in the target, which begins at `offset`.

@@ -36,6 +36,12 @@ class RemoteFile final : public FileBytes {
   static Result<std::shared_ptr<RemoteFile>> Open(std::string_view url, const HttpOptions& options,
                                                   uint64_t cache_bytes);
 
+  // The same for the object `key` of `store`, which is known as `name`.
+  static Result<std::shared_ptr<RemoteFile>> OpenInStore(std::unique_ptr<Store> store, std::string key,
+                                                         const std::string& name,
+                                                         uint64_t cache_bytes);
+
+  // Empty for one in a store.
   const Url& url() const { return url_; }
   bool is_remote() const override { return true; }
 
@@ -61,8 +67,9 @@ class RemoteFile final : public FileBytes {
     uint64_t end = 0;
   };
 
-  RemoteFile(Url url, std::shared_ptr<HttpSession> session, uint64_t file_bytes,
-             Generation generation, uint64_t cache_bytes);
+  RemoteFile(std::string name, uint64_t file_bytes, Generation generation, uint64_t cache_bytes);
+  static std::shared_ptr<RemoteFile> FindOpen(const std::string& location);
+  static void NoteOpen(const std::string& location, const std::shared_ptr<RemoteFile>& file);
   Status KeepWhole();
   Status CheckSpan(uint64_t offset, uint64_t length) const;
   bool IsKept(uint64_t offset, uint64_t length);
@@ -73,8 +80,12 @@ class RemoteFile final : public FileBytes {
   Status FetchInto(std::span<const Run> runs, uint64_t offset, MutableByteSpan target);
   Status Fetch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor);
 
-  const Url url_;
-  const std::shared_ptr<HttpSession> session_;
+  // Set when it is opened, and not changed later: where the object is…
+  Url url_;
+  std::shared_ptr<HttpSession> session_;
+  // …or in which store.
+  std::unique_ptr<Store> store_;
+  std::string key_;
   Buffer whole_;  // of a server that knows no ranges: all of it
   std::atomic<bool> reads_index_ = false;
   std::mutex mutex_;

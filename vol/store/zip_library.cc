@@ -7,6 +7,9 @@ namespace {
 
 bool FindAll(const SystemLibrary& library, ZipLibrary* functions) {
   return library.Find("zip_open", &functions->open) &&
+         library.Find("zip_open_from_source", &functions->open_from_source) &&
+         library.Find("zip_source_function_create", &functions->source_function_create) &&
+         library.Find("zip_source_free", &functions->source_free) &&
          library.Find("zip_discard", &functions->discard) &&
          library.Find("zip_get_num_entries", &functions->get_num_entries) &&
          library.Find("zip_stat_index", &functions->stat_index) &&

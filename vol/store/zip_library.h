@@ -13,6 +13,9 @@ namespace h5zarr {
 // The functions we call, under their names without "zip_".
 struct ZipLibrary {
   decltype(&zip_open) open;
+  decltype(&zip_open_from_source) open_from_source;
+  decltype(&zip_source_function_create) source_function_create;
+  decltype(&zip_source_free) source_free;
   decltype(&zip_discard) discard;
   decltype(&zip_get_num_entries) get_num_entries;
   decltype(&zip_stat_index) stat_index;

@@ -8,11 +8,13 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "store/list_keys.h"
 #include "store/read_only_store.h"
 #include "store/read_plan.h"
+#include "store/remote_archive.h"
 #include "store/zip_library.h"
 
 namespace h5zarr {
@@ -23,30 +25,50 @@ constexpr uint64_t kMaxRatio = 1100;
 // Estimates of what a member costs to find, and each of its bytes.
 constexpr double kMemberCostNs = 10'000;
 constexpr double kByteCostNs = 1;
+// Of a remote archive so much is asked for at a time.
+constexpr uint64_t kMaxPrefetchBytes = 16 << 20;
 
 struct Member {
   uint64_t number = 0;
   uint64_t size_bytes = 0;
+  uint64_t stored_bytes = 0;
   bool is_stored = false;
 };
 using Members = std::map<std::string, Member, std::less<>>;
 
 class ZipStore : public ReadOnlyStore {
  public:
-  ZipStore(const ZipLibrary* zip, zip_t* archive, std::string path, Members members)
-      : zip_(*zip), archive_(archive), path_(std::move(path)), members_(std::move(members)) {}
+  // `remote`: what the archive reads; null for a local one.
+  ZipStore(const ZipLibrary* zip, zip_t* archive, std::string path, Members members,
+           std::unique_ptr<RemoteArchive> remote)
+      : zip_(*zip), remote_(std::move(remote)), archive_(archive), path_(std::move(path)),
+        members_(std::move(members)) {}
   ~ZipStore() override { zip_.discard(archive_); }
 
   std::string Describe() const override { return path_; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
-    double cost_ns = 0;
-    for (const ReadOp& op : ops) {
-      H5ZARR_RETURN_IF_ERROR(CheckKey(op.key));
-      cost_ns += op.sink_cost_ns + kMemberCostNs + kByteCostNs * static_cast<double>(op.range.length);
+    for (std::size_t begin = 0, end = 0; begin < ops.size(); begin = end) {
+      double cost_ns = 0;
+      std::vector<RemoteArchive::Wanted> wanted;
+      uint64_t wanted_bytes = 0;
+      for (; end < ops.size() && wanted_bytes < kMaxPrefetchBytes; ++end) {
+        const ReadOp& op = ops[end];
+        H5ZARR_RETURN_IF_ERROR(CheckKey(op.key));
+        cost_ns += op.sink_cost_ns + kMemberCostNs + kByteCostNs * static_cast<double>(op.range.length);
+        if (remote_ == nullptr) continue;
+        wanted.push_back(WantedOf(op));
+        wanted_bytes += wanted.back().length;
+      }
+      if (remote_ != nullptr) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        H5ZARR_RETURN_IF_ERROR(remote_->Prefetch(wanted));
+      }
+      H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(end - begin, cost_ns, [&](std::size_t i) {
+        return ReadOne(ops[begin + i], begin + i, sink);
+      }));
     }
-    return executor.ParallelFor(ops.size(), cost_ns,
-                                [&](std::size_t i) { return ReadOne(ops[i], i, sink); });
+    return OkStatus();
   }
 
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
@@ -91,6 +113,16 @@ class ZipStore : public ReadOnlyStore {
     return "'" + path_ + "', member '" + std::string(key) + "'";
   }
 
+  // What is read of the archive for `op`.
+  RemoteArchive::Wanted WantedOf(const ReadOp& op) const {
+    const auto found = members_.find(op.key);
+    if (found == members_.end()) return {UINT64_MAX, 0, 0};
+    const Member& member = found->second;
+    const Result<ByteRange> range = LocateRange(op, member.size_bytes, "");
+    if (!member.is_stored || !range.ok()) return {member.number, 0, member.stored_bytes};
+    return {member.number, range->offset, range->length};
+  }
+
   Status ReadOne(const ReadOp& op, std::size_t index, const ReadSink& sink) {
     const auto found = members_.find(op.key);
     if (found == members_.end()) return sink(index, ReadResult{});
@@ -114,7 +146,7 @@ class ZipStore : public ReadOnlyStore {
                    MutableByteSpan target) {
     const std::lock_guard<std::mutex> lock(mutex_);
     zip_file_t* const file = zip_.fopen_index(archive_, member.number, 0);
-    if (file == nullptr) return CorruptError(NameOf(key) + ": " + zip_.strerror(archive_));
+    if (file == nullptr) return WhyNot(CorruptError(NameOf(key) + ": " + zip_.strerror(archive_)));
     Status status = Skip(file, member, offset);
     if (status.ok()) status = Fill(file, target);
     // At the end libzip has compared the checksum.
@@ -123,7 +155,12 @@ class ZipStore : public ReadOnlyStore {
       status = CorruptError(zip_.file_strerror(file));
     }
     zip_.fclose(file);
-    return status.ok() ? status : status.WithContext(NameOf(key));
+    return status.ok() ? status : WhyNot(status.WithContext(NameOf(key)));
+  }
+
+  // A failure of the archive is one of the server's answer where that failed.
+  Status WhyNot(Status failure) const {
+    return remote_ != nullptr && !remote_->failure().ok() ? remote_->failure() : failure;
   }
 
   Status Skip(zip_file_t* file, const Member& member, uint64_t offset) {
@@ -151,6 +188,7 @@ class ZipStore : public ReadOnlyStore {
   }
 
   const ZipLibrary& zip_;
+  const std::unique_ptr<RemoteArchive> remote_;  // used under mutex_
   std::mutex mutex_;
   zip_t* const archive_;  // used under mutex_
   const std::string path_;
@@ -175,12 +213,33 @@ Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t fi
       return CorruptError("'" + path + "', member '" + info.name + "': its size, " +
                           std::to_string(info.size) + " bytes, cannot be");
     }
-    members[info.name] = {static_cast<uint64_t>(i), info.size, info.comp_method == ZIP_CM_STORE};
+    members[info.name] = {static_cast<uint64_t>(i), info.size, info.comp_size,
+                          info.comp_method == ZIP_CM_STORE};
   }
   return members;
 }
 
+// Takes the archive.
+Result<std::unique_ptr<Store>> MakeZipStore(const ZipLibrary* zip, zip_t* archive, uint64_t file_bytes,
+                                            const std::string& path,
+                                            std::unique_ptr<RemoteArchive> remote) {
+  Result<Members> members = ReadDirectory(*zip, archive, file_bytes, path);
+  if (!members.ok()) {
+    zip->discard(archive);
+    return members.status();
+  }
+  return std::unique_ptr<Store>(std::make_unique<ZipStore>(zip, archive, path, std::move(*members),
+                                                           std::move(remote)));
+}
+
 }  // namespace
+
+Result<std::unique_ptr<Store>> OpenRemoteZipStore(std::shared_ptr<RemoteFile> file) {
+  H5ZARR_ASSIGN_OR_RETURN(const ZipLibrary* const zip, LoadZipLibrary());
+  auto remote = std::make_unique<RemoteArchive>(file);
+  H5ZARR_ASSIGN_OR_RETURN(zip_t* const archive, remote->Open(*zip));
+  return MakeZipStore(zip, archive, file->file_bytes(), file->name(), std::move(remote));
+}
 
 Result<std::unique_ptr<Store>> OpenZipStore(const std::string& path) {
   struct stat info;
@@ -195,14 +254,7 @@ Result<std::unique_ptr<Store>> OpenZipStore(const std::string& path) {
     zip->error_fini(&error);
     return CorruptError("'" + path + "': " + why);
   }
-  Result<Members> members =
-      ReadDirectory(*zip, archive, static_cast<uint64_t>(info.st_size), path);
-  if (!members.ok()) {
-    zip->discard(archive);
-    return members.status();
-  }
-  return std::unique_ptr<Store>(
-      std::make_unique<ZipStore>(zip, archive, path, std::move(*members)));
+  return MakeZipStore(zip, archive, static_cast<uint64_t>(info.st_size), path, nullptr);
 }
 
 }  // namespace h5zarr

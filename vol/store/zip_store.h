@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "store/remote_file.h"
 #include "store/store.h"
 
 namespace h5zarr {
@@ -14,6 +15,8 @@ namespace h5zarr {
 // one), kUnsupported where libzip cannot be loaded. Members may be stored or deflated; encrypted ones fail
 // when they are read. Of two members with one name the later one counts.
 Result<std::unique_ptr<Store>> OpenZipStore(const std::string& path);
+// The same for one behind a server. Members that are read at the same time are asked for together.
+Result<std::unique_ptr<Store>> OpenRemoteZipStore(std::shared_ptr<RemoteFile> file);
 
 }  // namespace h5zarr
 

@@ -104,10 +104,21 @@ Result<Config> ConfigOf(hid_t fapl) {
 
 namespace {
 
-shadow::NodePtr NodeOf(const std::shared_ptr<shadow::StoreFile>& store, host::NativeObject native,
-                       const host::Identity& identity) {
-  return native.type == H5I_FILE ? store->root()
-                                 : store->FindOrMakeNode(identity.token, native.type);
+// Finds in which store the native object is, and where. (Of a file that is mounted HDF5 identifies the
+// file that it is mounted on.)
+Status FindNode(host::NativeObject native, Object* object) {
+  const shadow::StoreRegistry& stores = GetConnector().stores;
+  if (native.type == H5I_FILE) {
+    H5ZARR_ASSIGN_OR_RETURN(const unsigned long number, host::FileNumber(native.under));
+    object->store = stores.ByFileNumber(number);
+    if (object->store != nullptr) object->node = object->store->root();
+    return OkStatus();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native));
+  object->store = stores.ByFileNumber(identity.fileno);
+  if (object->store == nullptr) return OkStatus();
+  object->node = object->store->FindOrMakeNode(identity.token, native.type);
+  return object->node->broken;
 }
 
 }  // namespace
@@ -119,12 +130,7 @@ Result<void*> Wrap(void* under, H5I_type_t type, const Object* beside) {
   object->native = native.object();
   Connector& state = GetConnector();
   if (!state.stores.empty() && type != H5I_ATTR) {
-    H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
-    object->store = state.stores.ByFileNumber(identity.fileno);
-    if (object->store != nullptr) {
-      object->node = NodeOf(object->store, native.object(), identity);
-      if (!object->node->broken.ok()) return object->node->broken;
-    }
+    H5ZARR_RETURN_IF_ERROR(FindNode(native.object(), object.get()));
   } else if (type == H5I_ATTR && beside != nullptr) {
     object->store = beside->store;
   }
@@ -181,6 +187,13 @@ void WaitForRequests(const Object* object) {
 
 }  // namespace
 
+void LetGo(Object* object) {
+  shadow::StoreFile& store = *object->store;
+  // (Paths may lead into a store in mounts as long as HDF5 keeps its shadow.)
+  if (store.open_objects() == 1 && !store.in_mounts()) GetConnector().stores.Remove(&store);
+  store.Detach(object);
+}
+
 herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t dxpl,
                    void** request) {
   Object* object = AsObject(opaque);
@@ -199,9 +212,8 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
     }
   }
   if (store != nullptr && object->counted) {
-    if (store->open_objects() == 1) GetConnector().stores.Remove(store.get());
     host::Guard(operation, [&] {
-      store->Detach(object);
+      LetGo(object);
       return OkStatus();
     });
   }

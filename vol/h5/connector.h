@@ -33,6 +33,8 @@ struct Connector {
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
   NativeFiles native_files;
+  bool has_mounts = false;               // some file was mounted
+  bool has_stores_on_native = false;     // a store was, on a native file
   bool external_links_registered = false;
   bool filters_registered = false;
   bool registered_at_close = false;  // see RegisterAtClose
@@ -87,6 +89,9 @@ Result<void*> Wrap(void* under, H5I_type_t type, const Object* beside);
 // The same for an attribute named `name` whose owner is `owner`.
 Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner,
                             std::string name);
+
+// Before a counted object goes: its store no longer counts it.
+void LetGo(Object* object);
 
 // Closes an object: saves its store first where this is the file or the store's last object, then
 // closes the native object with `close`. When saving fails nothing is closed and -1 returned, so that the

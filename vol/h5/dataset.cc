@@ -84,11 +84,10 @@ void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* nam
 }
 
 // What HDF5 opens at a path that is prepared.
-Result<void*> OpenNativeDataset(const Object* object, const H5VL_loc_params_t* loc, const char* name,
-                                hid_t dapl, hid_t dxpl, void** request) {
-  void* under = H5VLdataset_open(object->native.under, loc, host::NativeConnector(), name, dapl,
-                                 dxpl, request);
-  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATASET, object));
+Result<void*> OpenNativeDataset(const Place& at, hid_t dapl, hid_t dxpl, void** request) {
+  void* under = H5VLdataset_open(at.opening.under, &at.opening.loc, host::NativeConnector(),
+                                 at.opening.name, dapl, dxpl, request);
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATASET, at.object));
   return OpenArrayOf(wrapper, CacheBytes(dapl));
 }
 
@@ -123,7 +122,7 @@ void* dataset_open(void* opaque, const H5VL_loc_params_t* loc, const char* name,
                    hid_t dxpl, void** request) {
   return PathGuardPointer("dataset_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
-    return OpenNativeDataset(at.object, &at.loc, at.name, dapl, dxpl, request);
+    return OpenNativeDataset(at, dapl, dxpl, request);
   });
 }
 
@@ -297,8 +296,7 @@ Result<Object*> OpenDatasetByPath(Object* beside, const std::string& path, hid_t
     if (at.object->store != nullptr && at.node == nullptr && !at.found.left_store) {
       return static_cast<void*>(nullptr);
     }
-    Result<void*> dataset =
-        OpenNativeDataset(at.object, &at.loc, at.name, dapl, host::DefaultDxpl(), nullptr);
+    Result<void*> dataset = OpenNativeDataset(at, dapl, host::DefaultDxpl(), nullptr);
     if (dataset.ok() || TraversalScope::AskedForRepetition()) return dataset;
     H5ZARR_ASSIGN_OR_RETURN(const bool exists, ObjectExists(at.object->native, at.name));
     return exists ? std::move(dataset) : Result<void*>(static_cast<void*>(nullptr));

@@ -35,8 +35,8 @@ void* datatype_open(void* opaque, const H5VL_loc_params_t* loc, const char* name
                     hid_t dxpl, void** request) {
   return PathGuardPointer("datatype_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
-    void* under = H5VLdatatype_open(at.under(), &at.loc, host::NativeConnector(), at.name, tapl,
-                                    dxpl, request);
+    void* under = H5VLdatatype_open(at.opening.under, &at.opening.loc, host::NativeConnector(),
+                                    at.opening.name, tapl, dxpl, request);
     return Wrap(under, H5I_DATATYPE, at.object);
   });
 }

@@ -424,6 +424,16 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
       H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request));
 }
 
+// What is mounted is flushed with the file.
+Status SaveFlushed(const Object* object, H5F_scope_t scope) {
+  if (object->store != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->Save());
+  if (scope != H5F_SCOPE_GLOBAL || !GetConnector().has_mounts) return OkStatus();
+  for (const std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
+    if (store->in_mounts()) H5ZARR_RETURN_IF_ERROR(store->Save());
+  }
+  return OkStatus();
+}
+
 herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("file_specific", [&]() -> Status {
     Object* object = AsObject(opaque);
@@ -436,7 +446,7 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
       case H5VL_FILE_FLUSH:
         H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
             object->native.under, host::NativeConnector(), args, dxpl, request)));
-        return object->store != nullptr ? object->store->Save() : OkStatus();
+        return SaveFlushed(object, args->args.flush.scope);
       case H5VL_FILE_REOPEN: {
         H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
             object->native.under, host::NativeConnector(), args, dxpl, request)));

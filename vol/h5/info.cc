@@ -82,7 +82,10 @@ void* wrap_object(void* under, H5I_type_t type, void* context) {
       auto* object = new Object;
       object->native = {wrapped, type};
       object->store = wrap->store;
-      if (object->store != nullptr) object->node = object->store->root();
+      if (object->store != nullptr) {
+        object->node = object->store->root();
+        object->store->NoteHolder(wrapped);
+      }
       return static_cast<void*>(object);
     }
     Object beside;
@@ -97,9 +100,11 @@ void* unwrap_object(void* opaque) {
   if (under == nullptr) return nullptr;
   host::KeepErrors keep;
   host::Guard("unwrap_object", [&] {
-    if (object->store != nullptr && object->counted) {
-      if (object->store->open_objects() == 1) GetConnector().stores.Remove(object->store.get());
-      object->store->Detach(object);
+    if (object->store == nullptr) return OkStatus();
+    if (object->counted) {
+      LetGo(object);
+    } else {
+      object->store->ForgetHolder(object->native.under);
     }
     return OkStatus();
   });

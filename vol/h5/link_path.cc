@@ -15,13 +15,37 @@ constexpr int kMaxLinks = 64;
 TraversalScope* innermost = nullptr;
 std::vector<hid_t>* pending = nullptr;
 
-// Where a path leaves the file it began in: by the link at `link` (below `group`, or below the place's
-// own location), `rest` after it.
+// Where a path leaves the file it began in: by the link or mount point at `link`, or, this being "/", to
+// the file that this one is mounted on; `rest` after it.
 struct Exit {
-  shadow::NodePtr group;
   std::string link;
   std::string rest;
+  bool by_link = false;  // not by a mount
 };
+
+// The number of the file in which a place's path begins, if it were not mounted.
+Result<unsigned long> OwnFileNumber(const Object& object) {
+  if (object.store != nullptr) return object.store->fileno();
+  if (object.native.type == H5I_FILE) return host::FileNumber(object.native.under);
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(object.native));
+  return identity.fileno;
+}
+
+// Of a file that is mounted on another HDF5 means that other one's root: by the file's identifier, and by
+// paths that begin with '/'.
+Result<std::optional<Exit>> FindExitOfMount(const Place& place) {
+  const std::optional<Exit> none;
+  if (!GetConnector().has_mounts) return none;
+  const char* path = place.path();
+  const bool from_root = path != nullptr && path[0] == '/';
+  if (!from_root && place.object->native.type != H5I_FILE) return none;
+  H5ZARR_ASSIGN_OR_RETURN(const unsigned long own, OwnFileNumber(*place.object));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity top,
+                          host::IdentifyByName(place.object->native, "/"));
+  if (top.fileno == own) return none;
+  return std::optional<Exit>(
+      Exit{"/", shadow::JoinParts(shadow::SplitPath(path != nullptr ? path : "")), false});
+}
 
 Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   shadow::StoreFile& store = *place->object->store;
@@ -34,8 +58,8 @@ Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   // A link that is the last component was found in this store.
   const bool stays = last == LastLink::kItself && place->found.parent != nullptr;
   if (!place->found.left_store || stays) return std::optional<Exit>();
-  return std::optional<Exit>(
-      Exit{place->found.link_group, place->found.link_name, place->found.rest});
+  const shadow::Resolution& found = place->found;
+  return std::optional<Exit>(Exit{found.link_path, found.rest, found.by_link});
 }
 
 struct NativeLink {
@@ -89,7 +113,8 @@ Result<host::NativeHandle> OpenBase(const Place& place) {
 Result<std::optional<Exit>> FindExitOfNativeFile(const Place& place, LastLink last) {
   const std::optional<Exit> none;
   const char* path = place.path();
-  if (!TraversalScope::FollowsNativePaths() || path == nullptr) return none;
+  const bool follows = TraversalScope::FollowsNativePaths() || GetConnector().has_stores_on_native;
+  if (!follows || path == nullptr) return none;
   H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle opened, OpenBase(place));
   const host::NativeObject base = opened.valid() ? opened.object() : place.object->native;
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity start, host::Identify(base));
@@ -109,13 +134,14 @@ Result<std::optional<Exit>> FindExitOfNativeFile(const Place& place, LastLink la
       if (link.soft_target.starts_with('/')) prefix = "/";
       continue;
     }
-    bool leaves = link.type != H5L_TYPE_HARD;
+    const bool by_link = link.type != H5L_TYPE_HARD;
+    bool leaves = by_link;
     if (!leaves) {
       // Another file may be mounted here.
       H5ZARR_ASSIGN_OR_RETURN(const host::Identity there, host::IdentifyByName(base, here.c_str()));
       leaves = there.fileno != start.fileno;
     }
-    if (leaves) return std::optional<Exit>(Exit{nullptr, here, shadow::JoinParts(parts)});
+    if (leaves) return std::optional<Exit>(Exit{here, shadow::JoinParts(parts), by_link});
     prefix = here + "/";
   }
   return none;
@@ -123,13 +149,7 @@ Result<std::optional<Exit>> FindExitOfNativeFile(const Place& place, LastLink la
 
 // What a link leads to; null when it cannot be opened.
 Result<std::unique_ptr<Object, CloseLinked>> OpenLinked(const Place& place, const Exit& exit) {
-  host::NativeHandle opened;
-  if (exit.group != nullptr) {
-    H5ZARR_ASSIGN_OR_RETURN(
-        opened, host::OpenByToken(place.object->store->Location(), exit.group->token));
-  } else {
-    H5ZARR_ASSIGN_OR_RETURN(opened, OpenBase(place));
-  }
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle opened, OpenBase(place));
   const host::NativeObject base = opened.valid() ? opened.object() : place.object->native;
   const H5VL_loc_params_t loc = host::LocByName(base.type, exit.link.c_str());
   H5I_type_t type = H5I_BADID;
@@ -142,7 +162,12 @@ Result<std::unique_ptr<Object, CloseLinked>> OpenLinked(const Place& place, cons
     return std::unique_ptr<Object, CloseLinked>();
   }
   H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, type, place.object));
-  return std::unique_ptr<Object, CloseLinked>(AsObject(wrapper));
+  std::unique_ptr<Object, CloseLinked> linked(AsObject(wrapper));
+  // What was mounted here no longer is.
+  if (linked->node != nullptr && linked->store == place.object->store) {
+    linked->node->group.mounted = false;
+  }
+  return linked;
 }
 
 // Makes `linked`, and `rest` below it, what the place stands for.
@@ -154,7 +179,7 @@ void GoOnAt(std::unique_ptr<Object, CloseLinked> linked, const std::string& rest
     place->loc = host::LocSelf(type);
   } else if (place->loc.type == H5VL_OBJECT_BY_IDX) {
     place->loc.loc_data.loc_by_idx.name = path->c_str();
-  } else {
+  } else if (place->loc.type == H5VL_OBJECT_BY_NAME) {
     place->loc.loc_data.loc_by_name.name = path->c_str();
   }
   place->loc.obj_type = type;
@@ -230,16 +255,20 @@ const char* Place::path() const {
   return nullptr;
 }
 
-Result<Place> Locate(Object* object, const H5VL_loc_params_t* loc, const char* name,
-                     LastLink last) {
+namespace {
+
+Result<Place> FindPlace(Object* object, const H5VL_loc_params_t* loc, const char* name,
+                        LastLink last) {
   Place place;
   place.object = object;
   place.loc = *loc;
   place.name = name;
   if (object == nullptr) return place;
   for (int links = 0; links <= kMaxLinks; ++links) {
-    std::optional<Exit> exit;
-    if (place.object->store != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(std::optional<Exit> exit, FindExitOfMount(place));
+    if (exit) {
+      // (`place` goes on there.)
+    } else if (place.object->store != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(exit, FindExitOfStore(&place, last));
     } else {
       place.node = nullptr;
@@ -249,9 +278,23 @@ Result<Place> Locate(Object* object, const H5VL_loc_params_t* loc, const char* n
     if (!exit) return place;
     H5ZARR_ASSIGN_OR_RETURN(auto linked, OpenLinked(place, *exit));
     if (linked == nullptr) return place;  // HDF5 will find the same, and says what it means
+    place.behind_link = place.behind_link || exit->by_link;
     GoOnAt(std::move(linked), exit->rest, &place);
   }
   return NotFoundError("too many links: '" + std::string(place.path()) + "' may lead to itself");
+}
+
+}  // namespace
+
+Result<Place> Locate(Object* object, const H5VL_loc_params_t* loc, const char* name,
+                     LastLink last) {
+  H5ZARR_ASSIGN_OR_RETURN(Place place, FindPlace(object, loc, name, last));
+  if (place.behind_link) {
+    place.opening = {place.under(), place.loc, place.name};
+  } else {
+    place.opening = {UnderOf(object), *loc, name};
+  }
+  return place;
 }
 
 Status FillIndexed(const Place& place) {

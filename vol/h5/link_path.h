@@ -71,11 +71,21 @@ struct Place {
   const char* name = nullptr;  // for operations that take one besides a location
   shadow::NodePtr node;        // what is there; null: nothing, or not in a store
   shadow::Resolution found;    // with a path in a store: where it led
+  bool behind_link = false;    // of another file: an external or user-defined one
 
   shadow::StoreFile* store() const { return object->store.get(); }
   void* under() const { return object->native.under; }
   // The path at the end of this place: `name`, or that of a location by name.
   const char* path() const;
+
+  // What an operation that opens is to be done on, so that the object has the name it was asked for by:
+  // the operation's own place where only mounts were in its way, which HDF5 follows by itself.
+  struct Opening {
+    void* under = nullptr;
+    H5VL_loc_params_t loc;
+    const char* name = nullptr;
+  };
+  Opening opening;
 
   std::unique_ptr<std::string> rest;              // what `name` and `loc` point to, behind a link
   std::unique_ptr<Object, CloseLinked> linked;    // `object`, behind a link

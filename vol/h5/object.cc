@@ -12,8 +12,8 @@ void* object_open(void* opaque, const H5VL_loc_params_t* loc, H5I_type_t* type, 
   return PathGuardPointer("object_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
-    void* under =
-        H5VLobject_open(at.under(), &at.loc, host::NativeConnector(), type, dxpl, request);
+    void* under = H5VLobject_open(at.opening.under, &at.opening.loc, host::NativeConnector(), type,
+                                  dxpl, request);
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper,
                             Wrap(under, under != nullptr ? *type : H5I_BADID, at.object));
     return *type == H5I_DATASET ? OpenArrayOf(wrapper, 0) : Result<void*>(wrapper);

@@ -50,7 +50,7 @@ struct GroupState {
   std::set<std::string> absent;             // names known to be no child
   std::optional<std::vector<std::string>> names;  // cached listing of an unfilled group
   bool links_changed = false;               // `_LINKS` must be written anew
-  bool mounted = false;                     // another file is mounted here, and hides it
+  bool mounted = false;                     // another file is, or was, mounted here, and hides it
   bool ordered = false;                     // tracks creation order of links
   std::optional<std::map<std::string, BareDimension>> bare;  // once somebody asked
 };

@@ -165,9 +165,18 @@ void StoreFile::Attach(Object* object) {
   objects_.insert(object);
   object->counted = true;
   if (object->node) ++object->node->open_objects;
+  if (in_mounts_ && !anchor_.valid()) (void)JoinMounts().ok();
+}
+
+Status StoreFile::JoinMounts() {
+  in_mounts_ = true;
+  if (anchor_.valid()) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(anchor_, host::OpenByToken(Location(), root_->token));
+  return OkStatus();
 }
 
 host::NativeObject StoreFile::Location() const {
+  if (anchor_.valid()) return anchor_.object();
   for (const Object* object : objects_) {
     if (object->native.type != H5I_ATTR) return object->native;
   }
@@ -178,7 +187,7 @@ host::NativeObject StoreFile::FileLocation() const {
   for (const Object* object : objects_) {
     if (object->native.type == H5I_FILE) return object->native;
   }
-  return {};
+  return holders_.empty() ? host::NativeObject{} : host::NativeObject{*holders_.begin(), H5I_FILE};
 }
 
 // --- nodes ---------------------------------------------------------------------------------------
@@ -298,26 +307,65 @@ Result<zarr::Array*> StoreFile::OpenElements(const NodePtr& node) {
 
 // --- paths ---------------------------------------------------------------------------------------
 
-Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
+namespace {
+
+// The components of a path that is being followed, soft links taken apart.
+class PathWalk {
+ public:
+  explicit PathWalk(const char* path) : parts_(SplitPath(path)) {
+    if (path[0] == '/') shown_ = taken_ = "/";
+  }
+  bool done() const { return parts_.empty(); }
+  std::string Next() {
+    std::string name = std::move(parts_.front());
+    parts_.pop_front();
+    if (of_soft_link_ > 0) {
+      --of_soft_link_;
+    } else {
+      shown_ += (shown_.empty() || shown_ == "/" ? "" : "/") + name;
+    }
+    before_ = taken_;
+    taken_ += (taken_.empty() || taken_ == "/" ? "" : "/") + name;
+    return name;
+  }
+  // What Next gave was a soft link.
+  void Follow(const std::string& target) {
+    std::deque<std::string> more = SplitPath(target);
+    of_soft_link_ += more.size();
+    parts_.insert(parts_.begin(), more.begin(), more.end());
+    taken_ = target.starts_with('/') ? "/" : before_;
+  }
+  // The path up to here: as it was given, where it can be.
+  const std::string& taken() const { return of_soft_link_ > 0 ? taken_ : shown_; }
+  std::string rest() const { return JoinParts(parts_); }
+
+ private:
+  std::deque<std::string> parts_;
+  std::size_t of_soft_link_ = 0;  // so many of them, at the front
+  std::string shown_, taken_, before_;
+};
+
+}  // namespace
+
+Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path, Mounts mounts) {
   H5ZARR_RETURN_IF_ERROR(LoadRoot());
   Resolution result;
   if (path == nullptr) path = ".";
   NodePtr current = path[0] == '/' ? root_ : base;
-  std::deque<std::string> parts = SplitPath(path);
+  PathWalk walk(path);
   int soft_links = 0;
   bool following_last = false;
-  const auto leave = [&](const NodePtr& group, const std::string& name) {
+  const auto leave = [&](const std::string& link_path, bool by_link) {
     result.left_store = true;
-    result.link_group = group;
-    result.link_name = name;
-    result.rest = JoinParts(parts);
+    result.by_link = by_link;
+    result.link_path = link_path;
+    result.rest = walk.rest();
     return result;
   };
-  while (!parts.empty()) {
-    const std::string name = std::move(parts.front());
-    parts.pop_front();
+  while (!walk.done()) {
+    const std::string name = walk.Next();
     if (!following_last) {
-      result.parent = parts.empty() ? current : nullptr;
+      result.parent = walk.done() ? current : nullptr;
       result.name = name;
     }
     if (current == nullptr || current->kind != NodeState::Kind::kGroup) return result;
@@ -326,24 +374,23 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path) {
     if (link == current->group.links.end()) return result;
     switch (link->second.kind) {
       case LinkState::Kind::kHard:
-        if (const NodePtr target = link->second.target.lock()) {
-          if (target->group.mounted) return leave(current, name);
-          current = target;
-        } else {
-          current = nullptr;
+        current = link->second.target.lock();
+        if (current != nullptr && current->group.mounted && mounts == Mounts::kFollowed) {
+          return leave(walk.taken(), false);
         }
         break;
       case LinkState::Kind::kSoft: {
         if (++soft_links > kMaxSoftLinks) return result;
-        if (parts.empty()) following_last = true;
+        if (walk.done()) following_last = true;
         const std::string& target = link->second.soft_target;
-        std::deque<std::string> more = SplitPath(target);
-        parts.insert(parts.begin(), more.begin(), more.end());
-        if (!target.empty() && target[0] == '/') current = root_;
+        walk.Follow(target);
+        if (!target.starts_with('/')) break;
+        if (in_mounts_ && mounts == Mounts::kFollowed) return leave("/", false);
+        current = root_;
         break;
       }
       case LinkState::Kind::kOther:
-        return leave(current, name);
+        return leave(walk.taken(), true);
     }
   }
   result.node = current;
@@ -394,7 +441,7 @@ ReferenceResolver StoreFile::References() {
   references.from_path = [this](const std::string& path, void* reference) -> bool {
     uint64_t token = 0;
     if (!path.empty()) {
-      Result<Resolution> found = Resolve(root_, path.c_str());
+      Result<Resolution> found = Resolve(root_, path.c_str(), Mounts::kIgnored);
       if (found.ok() && found->node != nullptr) token = found->node->token;
     }
     std::memcpy(reference, &token, sizeof token);
@@ -425,6 +472,9 @@ ReferenceResolver StoreFile::References() {
 // --- registry ------------------------------------------------------------------------------------
 
 void StoreRegistry::Add(const std::shared_ptr<StoreFile>& store) {
+  // Stores that outlived the program's objects (JoinMounts).
+  std::erase_if(by_path_, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(by_fileno_, [](const auto& entry) { return entry.second.expired(); });
   by_path_[store->path()] = store;
   by_fileno_[store->fileno()] = store;
 }

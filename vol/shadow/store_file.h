@@ -43,8 +43,8 @@ struct Resolution {
   // An external or user-defined link was met, or another file is mounted there: what follows is not in
   // this store.
   bool left_store = false;
-  NodePtr link_group;       // where the link is
-  std::string link_name;
+  bool by_link = false;     // …of another file, not by a mount
+  std::string link_path;    // that link or mount point; "/": the root of the file that this store is mounted on
   std::string rest;         // the path after it
 };
 
@@ -124,6 +124,19 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // A native file of the shadow; null when only other objects are open.
   host::NativeObject FileLocation() const;
 
+  // --- mounts, which are HDF5's own, of shadows as of any file ------------------------------------
+  // Said before this store is mounted, or a file on it. The store now lasts as long as HDF5 keeps the shadow
+  // open, which mounts may do without an object of the program; and it works from a group of the shadow's
+  // own, since paths and tokens of a mounted file mean the file that it is mounted on.
+  Status JoinMounts();
+  bool in_mounts() const { return in_mounts_; }
+  // A file was mounted on `group`.
+  void NoteMounted(const NodePtr& group) { group->group.mounted = true; }
+  // HDF5's own structure `file` of the shadow holds this store from now on, or no longer.
+  void NoteHolder(void* file) { holders_.insert(file); }
+  void ForgetHolder(void* file) { holders_.erase(file); }
+  bool has_holder() const { return !holders_.empty(); }
+
   // --- nodes ------------------------------------------------------------------------------------
   const NodePtr& root() const { return root_; }
   NodePtr FindNode(uint64_t token) const;
@@ -134,8 +147,11 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
 
   // Follows `path` from `base` (the root when it begins with '/'), loading what it meets into the shadow
   // so that HDF5 will find it. A missing object is no error; an unreadable document is (its child is
-  // then loaded as broken), a hostile path component ("..") is simply not there.
-  Result<Resolution> Resolve(const NodePtr& base, const char* path);
+  // then loaded as broken), a hostile path component ("..") is simply not there. Paths of the store's own
+  // (of hard links, types, references) ignore mounts.
+  enum class Mounts { kFollowed, kIgnored };
+  Result<Resolution> Resolve(const NodePtr& base, const char* path,
+                             Mounts mounts = Mounts::kFollowed);
   // Loads every child of a group; with `recursive` the whole tree below it.
   Status Fill(const NodePtr& group, bool recursive);
   // The names of an unfilled group's children without loading any; nothing when they must be taken from
@@ -162,9 +178,6 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void NoteComment(const NodePtr& node);  // set, or removed
   // Brings those attributes of `node` into the shadow that are made only when asked for.
   Status CompleteAttributes(const NodePtr& node);
-  // A file was mounted on `group`; some file was unmounted: which groups are themselves again?
-  void NoteMounted(const NodePtr& group);
-  void RecheckMounts();
   // Before HDF5 removes a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
   // Before HDF5 moves the link `from`: loads what will have to say a new path, of the node or of what
@@ -339,6 +352,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   NodeTable nodes_;
   std::set<Object*> objects_;
   const ImageMaking* image_ = nullptr;
+  bool in_mounts_ = false;
+  host::NativeHandle anchor_;        // in mounts, while objects are open: the root group
+  std::set<void*> holders_;          // native files
 };
 
 // The process's open stores, by path and by the shadow's file number. Leaked with the connector.

@@ -273,21 +273,6 @@ void StoreFile::TouchSingles() {
   }
 }
 
-void StoreFile::NoteMounted(const NodePtr& group) { group->group.mounted = true; }
-
-void StoreFile::RecheckMounts() {
-  for (const auto& [token, node] : nodes_) {
-    if (!node->group.mounted) continue;
-    const NodePtr parent = nodes_.At(std::string(ParentOf(node->path)));
-    if (parent == nullptr) continue;
-    const Result<NativeHandle> native = host::OpenByToken(Location(), parent->token);
-    if (!native.ok()) continue;
-    const Result<host::Identity> there =
-        host::IdentifyByName(native->object(), std::string(NameOf(node->path)).c_str());
-    if (there.ok()) node->group.mounted = there->fileno != fileno_;
-  }
-}
-
 void StoreFile::NoteRenamedAttribute(const NodePtr& node, const std::string& from,
                                      const std::string& to) {
   if (node == nullptr || from == to) return;
@@ -318,6 +303,7 @@ void StoreFile::NoteLinks(const NodePtr& group) {
 void StoreFile::Detach(Object* object) {
   objects_.erase(object);
   object->counted = false;
+  if (objects_.empty()) anchor_.Close();  // or HDF5 would never close the shadow
   const NodePtr node = object->node;
   if (node == nullptr || --node->open_objects > 0) return;
   // Data of an object that was never linked, or is no longer: gone with its last handle.

@@ -161,7 +161,8 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       H5ZARR_RETURN_IF_ERROR(
           CreateExternalLink(native.object(), name, stored.source, stored.path));
     } else if (stored.kind == "hard") {
-      H5ZARR_ASSIGN_OR_RETURN(const Resolution target, Resolve(root_, stored.path.c_str()));
+      H5ZARR_ASSIGN_OR_RETURN(const Resolution target,
+                              Resolve(root_, stored.path.c_str(), Mounts::kIgnored));
       if (target.node == nullptr) continue;  // its node is gone: so is the link
       link.target = target.node;
       H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object,
@@ -344,7 +345,8 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
 // handle: what has a type of its own does without.
 Result<Handle> StoreFile::OpenCommittedType(const Json& path, hid_t expected) {
   if (!path.is_string()) return Handle();
-  const Result<Resolution> found = Resolve(root_, path.get_ref<const std::string&>().c_str());
+  const Result<Resolution> found =
+      Resolve(root_, path.get_ref<const std::string&>().c_str(), Mounts::kIgnored);
   if (!found.ok() || found->node == nullptr ||
       found->node->kind != NodeState::Kind::kDatatype || !found->node->broken.ok()) {
     return Handle();

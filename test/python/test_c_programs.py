@@ -3,6 +3,7 @@
 H5ZARR_TEST_CFLAGS are more flags for the compiler, H5ZARR_TEST_PROGRAM_PLUGIN_DIR the plugin that the
 programs then load: test/suites/threads_of_programs.sh sets both for the thread sanitizer.
 """
+import itertools
 import json
 import os
 import shutil
@@ -90,6 +91,14 @@ def test_a_store_answers_as_a_file_does(program, tmp_path, name):
         native, ours = (run_program(program(name), tmp_path / file, what) for file in ("f.h5", "f.zarr"))
         assert (native.returncode, native.stderr) == (0, "")
         assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
+
+
+@pytest.mark.parametrize("kinds", [*itertools.product([".h5", ".zarr"], repeat=3)], ids="".join)
+def test_files_are_mounted_on_one_another(program, tmp_path, kinds):
+    native = run_program(program("mounts"), *[tmp_path / f"native{i}.h5" for i in range(3)])
+    assert (native.returncode, native.stderr) == (0, "")
+    ours = run_program(program("mounts"), *[tmp_path / f"ours{i}{kinds[i]}" for i in range(3)])
+    assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
 
 
 def test_ending_without_closing_saves(program, store):

@@ -235,32 +235,49 @@ def test_an_external_link_into_its_own_store(store):
         assert f["x"][()] == 4
 
 
-@pytest.mark.parametrize("parent", KINDS)
-def test_an_hdf5_file_is_mounted(tmp_path, parent):
-    with h5py.File(tmp_path / ("p" + parent), "w") as p, h5py.File(tmp_path / "c.h5", "w") as c:
+@pytest.mark.parametrize("kinds", [(".zarr", ".h5"), (".h5", ".zarr"), (".zarr", ".zarr"), (".h5", ".h5")],
+                         ids=" on ".join)
+def test_a_file_is_mounted(tmp_path, kinds):
+    child, parent = (tmp_path / (name + kind) for name, kind in zip("cp", kinds))
+    with h5py.File(parent, "w") as p, h5py.File(child, "w") as c:
         p["m/hidden"] = 1
         c["g/x"] = np.arange(4)
-    with h5py.File(tmp_path / ("p" + parent), "r+") as p, h5py.File(tmp_path / "c.h5", "r+") as c:
-        h5py.h5f.mount(p.id, b"m", c.id)
+    with h5py.File(parent, "r+") as p:
+        with h5py.File(child, "r+") as c:
+            h5py.h5f.mount(p.id, b"m", c.id)
+        # The child stays for as long as it is mounted.
         names = []
         p.visit(names.append)
         assert sorted(names) == ["m", "m/g", "m/g/x"]
-        assert p["m/g/x"][3] == 3 and "m/hidden" not in p and list(p["m"]) == ["g"]
-        p.create_dataset("m/g/new", data=7)
+        again = h5py.File(child, "r+")
+        x = p["m/g/x"]
+        assert x[3] == 3 and x.name == "/m/g/x" and x.file.filename == str(child)
+        assert "m/hidden" not in p and list(p["m"]) == ["g"]
+        p.create_dataset("m/g/new", data=[7], compression="gzip")
+        x.attrs["a"] = 1
+        x[0] = 5
         h5py.h5f.unmount(p.id, b"m")
         assert p["m/hidden"][()] == 1 and "m/g" not in p
-    with h5py.File(tmp_path / ("p" + parent), "r") as p, h5py.File(tmp_path / "c.h5", "r") as c:
-        assert list(p["m"]) == ["hidden"] and c["g/new"][()] == 7
+        assert x.name == "/g/x" and x[0] == 5
+        again.close()
+    with h5py.File(parent, "r") as p, h5py.File(child, "r") as c:
+        assert list(p["m"]) == ["hidden"] and c["g/new"][0] == 7
+        assert c["g/x"][0] == 5 and c["g/x"].attrs["a"] == 1
 
 
-@pytest.mark.parametrize("parent", KINDS)
-def test_mounting_a_store_is_refused(tmp_path, parent):
-    with h5py.File(tmp_path / ("p" + parent), "w") as p, h5py.File(tmp_path / "c.zarr", "w") as c:
-        p["m/x"] = 1
-        c["y"] = 2
-        with pytest.raises(OSError, match="cannot be mounted"):
+def test_what_is_mounted_is_closed_with_the_file(tmp_path):
+    with h5py.File(tmp_path / "c.zarr", "w") as c:
+        c["x"] = 1
+    with h5py.File(tmp_path / "p.zarr", "w") as p:
+        p.create_group("m")
+        with h5py.File(tmp_path / "c.zarr", "r+") as c:
             h5py.h5f.mount(p.id, b"m", c.id)
-        assert p["m/x"][()] == 1 and c["y"][()] == 2
+        p["m"]["y"] = 2
+    # Both can be made anew: nobody holds them.
+    with h5py.File(tmp_path / "c.zarr", "r") as c:
+        assert c["x"][()] == 1 and c["y"][()] == 2
+    with h5py.File(tmp_path / "p.zarr", "w"), h5py.File(tmp_path / "c.zarr", "w"):
+        pass
 
 
 def test_names(store):

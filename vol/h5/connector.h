@@ -33,8 +33,7 @@ struct Connector {
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
   NativeFiles native_files;
-  bool has_mounts = false;               // some file was mounted
-  bool has_stores_on_native = false;     // a store was, on a native file
+  bool has_mounts = false;               // a store was mounted, or a file on one
   bool external_links_registered = false;
   bool filters_registered = false;
   bool registered_at_close = false;  // see RegisterAtClose

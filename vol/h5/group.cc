@@ -72,7 +72,7 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
 Status JoinMounts(shadow::StoreFile* store) {
   if (store == nullptr) return OkStatus();
   // HDF5 1.14 holds a shadow for a file of its own where no connector was named.
-  if (!store->has_holder()) {
+  if (store->holders().empty()) {
     return UnsupportedError("mounts with '" + store->name() +
                             "' need the connector to be named: set HDF5_VOL_CONNECTOR=zarr");
   }
@@ -94,9 +94,8 @@ Status Mount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void*
   native_args.args.mount.child_file = child->native.under;
   H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_specific(
       at.under(), host::NativeConnector(), &native_args, dxpl, request)));
-  GetConnector().has_mounts = true;
+  if (at.store() != nullptr || child->store != nullptr) GetConnector().has_mounts = true;
   if (at.node != nullptr) at.store()->NoteMounted(at.node);
-  if (at.store() == nullptr && child->store != nullptr) GetConnector().has_stores_on_native = true;
   return OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "h5/connector.h"
+#include "h5/mounted_stores.h"
 
 namespace h5zarr {
 namespace {
@@ -113,7 +114,7 @@ Result<host::NativeHandle> OpenBase(const Place& place) {
 Result<std::optional<Exit>> FindExitOfNativeFile(const Place& place, LastLink last) {
   const std::optional<Exit> none;
   const char* path = place.path();
-  const bool follows = TraversalScope::FollowsNativePaths() || GetConnector().has_stores_on_native;
+  const bool follows = TraversalScope::FollowsNativePaths() || GetConnector().has_mounts;
   if (!follows || path == nullptr) return none;
   H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle opened, OpenBase(place));
   const host::NativeObject base = opened.valid() ? opened.object() : place.object->native;
@@ -131,7 +132,10 @@ Result<std::optional<Exit>> FindExitOfNativeFile(const Place& place, LastLink la
       if (++soft_links > kMaxLinks) return none;
       const std::deque<std::string> more = shadow::SplitPath(link.soft_target);
       parts.insert(parts.begin(), more.begin(), more.end());
-      if (link.soft_target.starts_with('/')) prefix = "/";
+      if (!link.soft_target.starts_with('/')) continue;
+      // (HDF5 finds it in a store only after us.)
+      if (GetConnector().has_mounts) return std::optional<Exit>(Exit{"/", shadow::JoinParts(parts)});
+      prefix = "/";
       continue;
     }
     const bool by_link = link.type != H5L_TYPE_HARD;
@@ -281,6 +285,7 @@ Result<Place> FindPlace(Object* object, const H5VL_loc_params_t* loc, const char
     place.behind_link = place.behind_link || exit->by_link;
     GoOnAt(std::move(linked), exit->rest, &place);
   }
+  if (!place.behind_link) return place;  // of one file's mounts HDF5 will find the same
   return NotFoundError("too many links: '" + std::string(place.path()) + "' may lead to itself");
 }
 
@@ -303,7 +308,8 @@ Status FillIndexed(const Place& place) {
 }
 
 Status FillForVisit(const Place& place) {
-  return place.node != nullptr ? place.store()->Fill(place.node, true) : OkStatus();
+  if (place.node != nullptr) H5ZARR_RETURN_IF_ERROR(place.store()->Fill(place.node, true));
+  return GetConnector().has_mounts ? FillMounted(place) : OkStatus();
 }
 
 Result<Place> LocateNew(Object* object, const H5VL_loc_params_t* loc, const char* name) {

@@ -171,7 +171,10 @@ void StoreFile::Attach(Object* object) {
 Status StoreFile::JoinMounts() {
   in_mounts_ = true;
   if (anchor_.valid()) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(anchor_, host::OpenByToken(Location(), root_->token));
+  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle root, host::OpenByToken(Location(), root_->token));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(root.object()));
+  // (A mounted file would give the root of the one that it is mounted on.)
+  if (identity.fileno == fileno_) anchor_ = std::move(root);
   return OkStatus();
 }
 

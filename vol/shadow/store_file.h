@@ -135,7 +135,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // HDF5's own structure `file` of the shadow holds this store from now on, or no longer.
   void NoteHolder(void* file) { holders_.insert(file); }
   void ForgetHolder(void* file) { holders_.erase(file); }
-  bool has_holder() const { return !holders_.empty(); }
+  const std::set<void*>& holders() const { return holders_; }
 
   // --- nodes ------------------------------------------------------------------------------------
   const NodePtr& root() const { return root_; }

@@ -7,6 +7,7 @@
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/object_times.h"
 
 namespace h5zarr {
 namespace {
@@ -60,6 +61,7 @@ Result<void*> CreateInStore(const Place& at, hid_t lcpl, hid_t type, hid_t space
   H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type));
   shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
   shadow::NoteCreation(shadow::CreationKind::kDataset, dcpl, &node->node.attributes());
+  shadow::NoteTimes(store.format_bounds().low, true, dcpl, &node->node.attributes());
   Status prepared =
       made.virtual_plan ? OkStatus() : store.OpenArray(node, CacheBytes(dapl)).status();
   if (prepared.ok() && at.name != nullptr) prepared = store.NoteCreated(at.object->node, at.name);
@@ -154,6 +156,13 @@ bool IsStoredVirtual(const Object* object) {
   return object->node != nullptr && object->node->dataset.virtual_layout != nullptr;
 }
 
+// What a program's creation list said of HDF5's own format.
+Status RestoreList(const shadow::NodeState& node, hid_t dcpl) {
+  H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kDataset,
+                                                 node.node.attributes(), dcpl));
+  return shadow::RestoreTracking(node.node.attributes(), dcpl);
+}
+
 herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("dataset_get", [&]() -> Status {
     Object* object = AsObject(opaque);
@@ -179,13 +188,10 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
       H5ZARR_ASSIGN_OR_RETURN(
           Handle restored, shadow::RestoreDcpl(shadow_dcpl.get(), object->node->dataset.layout,
                                                object->node->dataset.alloc_time));
-      H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kDataset,
-                                                     object->node->node.attributes(),
-                                                     restored.get()));
+      H5ZARR_RETURN_IF_ERROR(RestoreList(*object->node, restored.get()));
       args->args.get_dcpl.dcpl_id = restored.Release();
     } else if (IsStoredVirtual(object) && args->op_type == H5VL_DATASET_GET_DCPL) {
-      return shadow::RestoreCreation(shadow::CreationKind::kDataset,
-                                     object->node->node.attributes(), args->args.get_dcpl.dcpl_id);
+      return RestoreList(*object->node, args->args.get_dcpl.dcpl_id);
     }
     return OkStatus();
   });

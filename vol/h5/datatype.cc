@@ -3,6 +3,7 @@
 #include "h5/connector.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/object_times.h"
 
 namespace h5zarr {
 namespace {
@@ -19,6 +20,8 @@ void* datatype_commit(void* opaque, const H5VL_loc_params_t* loc, const char* na
     if (const NodePtr node = AsObject(wrapper)->node) {
       shadow::NoteAttributeOrder(tcpl, &node->node.attributes());
       shadow::NoteCreation(shadow::CreationKind::kDatatype, tcpl, &node->node.attributes());
+      shadow::NoteTimes(AsObject(wrapper)->store->format_bounds().low, false, tcpl,
+                        &node->node.attributes());
     }
     if (at.store() != nullptr && at.name != nullptr) {
       const Status noted = UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.name));
@@ -47,8 +50,11 @@ herr_t datatype_get(void* opaque, H5VL_datatype_get_args_t* args, hid_t dxpl, vo
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLdatatype_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
     if (args->op_type != H5VL_DATATYPE_GET_TCPL || object->node == nullptr) return OkStatus();
-    return shadow::RestoreCreation(shadow::CreationKind::kDatatype,
-                                   object->node->node.attributes(), args->args.get_tcpl.tcpl_id);
+    const shadow::Json& attributes = object->node->node.attributes();
+    const hid_t tcpl = args->args.get_tcpl.tcpl_id;
+    H5ZARR_RETURN_IF_ERROR(
+        shadow::RestoreCreation(shadow::CreationKind::kDatatype, attributes, tcpl));
+    return shadow::RestoreTracking(attributes, tcpl);
   });
 }
 

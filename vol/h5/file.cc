@@ -22,6 +22,7 @@
 #include "location/location.h"
 #include "shadow/consolidated_above.h"
 #include "shadow/creation_map.h"
+#include "shadow/object_times.h"
 #include "store/url.h"
 #include "zarr/hierarchy.h"
 
@@ -34,6 +35,9 @@ using shadow::StoreFile;
 // set up the wrapping.
 Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags, hid_t fcpl,
                          hid_t fapl, hid_t dxpl, void** request) {
+  shadow::FormatBounds bounds;
+  if (H5Pget_libver_bounds(fapl, &bounds.low, &bounds.high) < 0) return host::AlreadyReported();
+  store->set_format_bounds(bounds);
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fcpl, store->ShadowFcpl(fcpl));
   H5ZARR_ASSIGN_OR_RETURN(store->access(), AccessOf(*store, fapl, flags));
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fapl, ShadowFapl(fapl));
@@ -44,9 +48,6 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags
                                             shadow_fapl.get(), dxpl, request),
                             H5I_FILE);
   if (!native.valid()) return host::AlreadyReported();
-  shadow::FormatBounds bounds;
-  if (H5Pget_libver_bounds(fapl, &bounds.low, &bounds.high) < 0) return host::AlreadyReported();
-  store->set_format_bounds(bounds);
   const Status adopted = store->Adopt(native.get());
   if (!adopted.ok()) return adopted;
   auto object = std::make_unique<Object>();
@@ -352,9 +353,11 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
       return AnswerFapl(*object->store, args->args.get_fapl.fapl_id);
     }
     if (args->op_type == H5VL_FILE_GET_FCPL) {
-      return shadow::RestoreCreation(shadow::CreationKind::kFile,
-                                     object->store->root()->node.attributes(),
-                                     args->args.get_fcpl.fcpl_id);
+      const shadow::Json& attributes = object->store->root()->node.attributes();
+      const hid_t fcpl = args->args.get_fcpl.fcpl_id;
+      H5ZARR_RETURN_IF_ERROR(
+          shadow::RestoreCreation(shadow::CreationKind::kFile, attributes, fcpl));
+      return shadow::RestoreTracking(attributes, fcpl);
     }
     return OkStatus();
   });

@@ -3,6 +3,7 @@
 #include "h5/connector.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/object_times.h"
 
 namespace h5zarr {
 namespace {
@@ -20,6 +21,8 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
       if (group->node->group.ordered) group->node->group.links_changed = true;
       shadow::NoteAttributeOrder(gcpl, &group->node->node.attributes());
       shadow::NoteCreation(shadow::CreationKind::kGroup, gcpl, &group->node->node.attributes());
+      shadow::NoteTimes(group->store->format_bounds().low, false, gcpl,
+                        &group->node->node.attributes());
       if (at.name != nullptr) {
         const Status noted =
             UndoOnFailure(at, group->store->NoteCreated(at.object->node, at.name));
@@ -50,8 +53,11 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
       H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_get(
           object->native.under, host::NativeConnector(), args, dxpl, request)));
       if (args->op_type != H5VL_GROUP_GET_GCPL || object->node == nullptr) return OkStatus();
-      return shadow::RestoreCreation(shadow::CreationKind::kGroup, object->node->node.attributes(),
-                                     args->args.get_gcpl.gcpl_id);
+      const shadow::Json& attributes = object->node->node.attributes();
+      const hid_t gcpl = args->args.get_gcpl.gcpl_id;
+      H5ZARR_RETURN_IF_ERROR(
+          shadow::RestoreCreation(shadow::CreationKind::kGroup, attributes, gcpl));
+      return shadow::RestoreTracking(attributes, gcpl);
     }
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &args->args.get_info.loc_params));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
@@ -128,6 +134,14 @@ herr_t group_specific(void* opaque, H5VL_group_specific_args_t* args, hid_t dxpl
   });
 }
 
+// The time in the old object information.
+void AnswerObjectInfo(const Place& at, H5G_stat_t* info) {
+  if (info == nullptr || at.node == nullptr || info->type >= H5G_LINK) return;
+  H5O_info2_t times;
+  shadow::AnswerTimes(at.node->node.attributes(), &times);
+  info->mtime = times.ctime;
+}
+
 // The old iteration and object information work on the shadow's links.
 herr_t group_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
   return PathGuardValue("group_optional", [&]() -> Result<herr_t> {
@@ -150,6 +164,7 @@ herr_t group_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void
       H5VL_optional_args_t native_args = *args;
       native_args.args = &native;
       result = H5VLgroup_optional(at.under(), host::NativeConnector(), &native_args, dxpl, request);
+      if (result >= 0 && !iterates) AnswerObjectInfo(at, native.get_objinfo.statbuf);
     } else {
       result =
           H5VLgroup_optional(object->native.under, host::NativeConnector(), args, dxpl, request);

@@ -14,6 +14,7 @@
 #include "shadow/dataset_map.h"
 #include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/object_times.h"
 #include "transfer/dataset_io.h"
 #include "transfer/vlen.h"
 
@@ -259,6 +260,25 @@ Result<std::vector<std::string>> AttributeNames(host::NativeObject native, H5_in
   return names;
 }
 
+// A copy keeps its original's times, as between HDF5 files.
+Status NoteTimesOfOriginal(const host::NativeHandle& from, shadow::Json* attributes) {
+  H5O_info2_t info;
+  H5VL_object_get_args_t args;
+  args.op_type = H5VL_OBJECT_GET_INFO;
+  args.args.get_info.fields = H5O_INFO_BASIC | H5O_INFO_TIME;
+  args.args.get_info.oinfo = &info;
+  const H5VL_loc_params_t self = host::LocSelf(from.type());
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
+      from.get(), &self, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+  if (const auto source = GetConnector().stores.ByFileNumber(info.fileno)) {
+    const NodePtr node = source->FindNode(host::TokenKey(info.token));
+    if (node == nullptr) return OkStatus();
+    shadow::AnswerTimes(node->node.attributes(), &info);
+  }
+  shadow::CopyTimes(info, attributes);
+  return OkStatus();
+}
+
 // What a copy has from its original: what it was created with, and its attributes.
 Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::NativeHandle& from,
                   const host::NativeHandle& to) {
@@ -272,6 +292,7 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
     }
   }
   shadow::Json* attributes = &node->node.attributes();
+  H5ZARR_RETURN_IF_ERROR(NoteTimesOfOriginal(from, attributes));
   shadow::NoteAttributeOrder(list.get(), attributes);
   shadow::NoteCreation(kind, list.get(), attributes);
   if (to.type() == H5I_GROUP && shadow::TracksLinkOrder(list.get())) {

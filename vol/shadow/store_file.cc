@@ -10,6 +10,7 @@
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/lossy_filters.h"
+#include "shadow/object_times.h"
 #include "shadow/reference_map.h"
 #include "store/url.h"
 
@@ -95,6 +96,7 @@ Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) {
     if (TracksLinkOrder(fcpl)) SetHdf5Member(&attributes, "order", Json::array());
     NoteAttributeOrder(fcpl, &attributes);
     NoteCreation(CreationKind::kFile, fcpl, &attributes);
+    NoteTimes(format_bounds_.low, false, fcpl, &attributes);
   }
   H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(attributes, list.get()));
   return list;
@@ -106,6 +108,7 @@ Result<Handle> StoreFile::ProgramFcpl() const {
   if (root_is_array_) return list;
   H5ZARR_RETURN_IF_ERROR(
       RestoreCreation(CreationKind::kFile, root_node_.group().attributes, list.get()));
+  H5ZARR_RETURN_IF_ERROR(RestoreTracking(root_node_.group().attributes, list.get()));
   return list;
 }
 

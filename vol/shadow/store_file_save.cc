@@ -11,6 +11,7 @@
 #include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
+#include "shadow/object_times.h"
 #include "shadow/store_file.h"
 #include "shadow/user_links.h"
 #include "store/temp_name.h"
@@ -167,6 +168,7 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
     // Resizing happens in the array.
     std::get<zarr::ArrayMetadata>(node->node.metadata).shape = node->dataset.array->metadata().shape;
   }
+  if (node->stored) TouchTimes(&node->node.attributes());
   H5ZARR_RETURN_IF_ERROR(WriteDocument(node));
   node->stored = true;
   if (node->dataset.array != nullptr) node->dataset.array->DocumentStored();

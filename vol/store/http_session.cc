@@ -13,6 +13,17 @@ namespace {
 constexpr std::size_t kMaxKnown = 20'000;
 // Redirects that say nothing of when they expire are asked for again after this.
 constexpr std::chrono::minutes kLocationLifetime{10};
+// Those that say so are asked for again a little before.
+constexpr std::chrono::seconds kLocationMargin{30};
+
+// Archives whose users have keys in a variable, each for its own servers alone.
+struct Archive {
+  const char* origin;
+  const char* variable;
+};
+constexpr Archive kArchives[] = {{"https://api.dandiarchive.org", "DANDI_API_KEY"},
+                                 {"https://api-staging.dandiarchive.org", "DANDI_STAGING_API_KEY"},
+                                 {"https://api.sandbox.dandiarchive.org", "DANDI_SANDBOX_API_KEY"}};
 
 uint64_t Hash(std::string_view text, uint64_t seed) {
   uint64_t hash = 14695981039346656037ull ^ seed;
@@ -46,6 +57,12 @@ HttpSession::HttpSession(const Url& base, const HttpOptions& options, SignReques
   if (ca_file_.empty()) ca_file_ = Variable("CURL_CA_BUNDLE");
   if (ca_file_.empty()) ca_file_ = Variable("SSL_CERT_FILE");
   netrc_file_ = Variable("NETRC");
+  for (const auto& [archive, variable] : kArchives) {
+    const std::string key = Variable(variable);
+    // (A line end would begin another header.)
+    if (key.empty() || key.find_first_of("\r\n") != std::string::npos) continue;
+    key_of_origin_[archive] = "Authorization: token " + key;
+  }
 }
 
 Result<std::shared_ptr<HttpSession>> HttpSession::Make(const Url& base,
@@ -78,11 +95,19 @@ Status HttpSession::ReadHeaders() {
 
 Result<std::vector<std::string>> HttpSession::HeadersFor(const RequestHead& head) const {
   if (sign_) return sign_(head);
-  return head.url.Origin() == origin_ ? headers_ : std::vector<std::string>();
+  const std::string origin = head.url.Origin();
+  std::vector<std::string> headers;
+  if (origin == origin_) headers = headers_;
+  const auto key = key_of_origin_.find(origin);
+  if (key != key_of_origin_.end() && !(origin == origin_ && has_authorization_)) {
+    headers.push_back(key->second);
+  }
+  return headers;
 }
 
 bool HttpSession::UsesNetrc(const Url& url) const {
-  return !sign_ && !(has_authorization_ && url.Origin() == origin_);
+  const std::string origin = url.Origin();
+  return !sign_ && !(has_authorization_ && origin == origin_) && !key_of_origin_.contains(origin);
 }
 
 std::optional<HttpSession::Known> HttpSession::Find(const std::string& url) const {
@@ -90,8 +115,11 @@ std::optional<HttpSession::Known> HttpSession::Find(const std::string& url) cons
   const auto found = known_.find(url);
   if (found == known_.end()) return std::nullopt;
   Known known = found->second;
-  if (std::chrono::steady_clock::now() - known.location_time > kLocationLifetime) {
-    known.location.reset();
+  if (known.location) {
+    const std::optional<std::chrono::seconds> lifetime = known.location->SignedFor();
+    const std::chrono::seconds use = lifetime ? *lifetime - std::min(kLocationMargin, *lifetime / 2)
+                                              : std::chrono::seconds(kLocationLifetime);
+    if (std::chrono::steady_clock::now() - known.location_time > use) known.location.reset();
   }
   return known;
 }

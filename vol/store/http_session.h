@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -80,6 +81,7 @@ class HttpSession {
   const std::string origin_;
   const HttpOptions options_;
   const SignRequest sign_;
+  std::map<std::string, std::string> key_of_origin_;  // headers with the user's keys for public archives
   std::vector<std::string> headers_;
   bool has_authorization_ = false;
   std::string ca_file_;

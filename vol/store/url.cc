@@ -1,6 +1,7 @@
 #include "store/url.h"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 namespace h5zarr {
@@ -103,6 +104,19 @@ bool Url::IsPresigned() const {
     }
   }
   return false;
+}
+
+std::optional<std::chrono::seconds> Url::SignedFor() const {
+  const std::string lowered = Lowered(query);
+  for (const std::string_view name : {"x-amz-expires=", "x-goog-expires="}) {
+    const std::size_t at = lowered.find(name);
+    if (at == std::string::npos || at == 0) continue;
+    const char* const begin = lowered.data() + at + name.size();
+    int seconds = 0;
+    const auto [end, error] = std::from_chars(begin, lowered.data() + lowered.size(), seconds);
+    if (error == std::errc() && end != begin && seconds > 0) return std::chrono::seconds(seconds);
+  }
+  return std::nullopt;
 }
 
 Url Url::WithKey(std::string_view key) const {

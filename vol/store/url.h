@@ -5,6 +5,8 @@
 #ifndef H5ZARR_STORE_URL_H_
 #define H5ZARR_STORE_URL_H_
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +27,8 @@ struct Url {
   std::string Origin() const;
   // Whether the query holds a signature that gives access by itself (S3's, Google's, Azure's).
   bool IsPresigned() const;
+  // How long such a signature is good from when it was made; nothing where it does not say.
+  std::optional<std::chrono::seconds> SignedFor() const;
   // The URL of the object `key` below this one: its path is longer, the query stays.
   Url WithKey(std::string_view key) const;
 };

@@ -12,7 +12,7 @@ Habits:
   redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
   user, password       basic authentication; token: the header X-Token must have it
   missing              the status where nothing is (404)
-  heads                HEAD is answered, not refused
+  s3                   HEAD is answered, not refused; folders of the root are buckets: objects are listed, put and deleted
   region: NAME         a bucket of S3 that is there: other signatures are answered by 301 (400 if `malformed`)
   bytes_per_s          a slow body; stall_every: N: each Nth body stops half way and stays open
   encoding             gzip, asked for or not
@@ -102,7 +102,62 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if cut is not None:
             self.close_connection = True
 
+    def answered_early(self):
+        """Counts the request; whether it was answered by 503."""
+        time.sleep(self.habit("latency_ms", 0) / 1000)
+        path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
+        with self.server.lock:
+            self.server.requests += 1
+            self.number = self.server.requests
+            self.times = self.server.seen[path] = self.server.seen.get(path, 0) + 1
+        if self.number % self.habit("busy_every", 1 << 60) == 0 or self.times <= self.habit("busy_first", 0):
+            self.reply(503, b"busy", [("Retry-After", "0")])
+            return True
+        return False
+
+    def file_at(self, path):
+        """The name of the file that is meant, or None where it is none below the root."""
+        name = os.path.normpath(os.path.join(self.server.root, path.lstrip("/")))
+        return name if name.startswith(self.server.root) else None
+
+    def put_object(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.answered_early():
+            return
+        path = self.file_at(urllib.parse.unquote(self.path))
+        if not self.habit("s3") or path is None:
+            self.reply(405)
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(f"{path}.{threading.get_ident()}", "wb") as file:
+            file.write(body)
+        os.replace(file.name, path)
+        self.reply(200, b"", [("ETag", '"%x"' % os.stat(path).st_mtime_ns)])
+
+    def do_DELETE(self):
+        path = self.file_at(urllib.parse.unquote(self.path))
+        if path is not None and os.path.isfile(path):
+            os.unlink(path)
+        self.reply(204)
+
+    def list_objects(self, bucket, query):
+        prefix, keys = query.get("prefix", [""])[0], []
+        top = self.file_at(bucket)
+        for folder, _, names in os.walk(top):
+            keys += [os.path.relpath(os.path.join(folder, name), top) for name in names]
+        keys = sorted(key for key in keys if key.startswith(prefix))
+        folders = set()
+        if "delimiter" in query:
+            folders = {prefix + key[len(prefix):].split("/")[0] + "/" for key in keys if "/" in key[len(prefix):]}
+            keys = [key for key in keys if "/" not in key[len(prefix):]]
+        body = "".join(f"<Contents><Key>{key}</Key><Size>1</Size></Contents>" for key in keys)
+        body += "".join(f"<CommonPrefixes><Prefix>{one}</Prefix></CommonPrefixes>" for one in sorted(folders))
+        self.reply(200, f"<ListBucketResult>{body}</ListBucketResult>".encode())
+
     def do_PUT(self):
+        if self.path != "/_habits":
+            self.put_object()
+            return
         length = int(self.headers["Content-Length"])
         with self.server.lock:
             self.server.habits = json.loads(self.rfile.read(length))
@@ -113,7 +168,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(204)
 
     def do_HEAD(self):
-        if self.habit("heads"):
+        if self.habit("s3"):
             self.do_GET()
         else:
             self.reply(405)
@@ -129,20 +184,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
             return
-        time.sleep(self.habit("latency_ms", 0) / 1000)
-        with self.server.lock:
-            self.server.requests += 1
-            number = self.server.requests
-            times = self.server.seen[path] = self.server.seen.get(path, 0) + 1
+        if self.answered_early():
+            return
+        number, times = self.number, self.times
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+        if self.habit("s3") and "list-type" in query:
+            self.list_objects(path, query)
+            return
         if self.refused() or self.redirected(path):
             return
         if path.startswith(SIGNED):
             path = self.signed(path)
             if path is None:
                 return
-        if number % self.habit("busy_every", 1 << 60) == 0 or times <= self.habit("busy_first", 0):
-            self.reply(503, b"busy", [("Retry-After", "0")])
-            return
         cut = None
         if number % self.habit("cut_every", 1 << 60) == 0 or times <= self.habit("cut_first", 0):
             cut = "end"
@@ -204,8 +258,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return "/" + path
 
     def serve(self, path, cut):
-        name = os.path.normpath(os.path.join(self.server.root, path.lstrip("/")))
-        if not name.startswith(self.server.root) or not os.path.isfile(name):
+        name = self.file_at(path)
+        if name is None or not os.path.isfile(name):
             self.reply(self.habit("missing", 404), b"nothing here")
             return
         total = os.path.getsize(name)

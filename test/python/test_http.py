@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -69,6 +70,12 @@ def test_a_consolidated_store_is_listed_and_read(root, name):
             f.visititems(lambda path, item: remote.__setitem__(path, getattr(item, "shape", None)))
             assert remote == local
             assert list(f["sp ace%41/\u00fc"]) == [7, 8, 9]
+
+
+def test_random_faults_give_the_right_data_or_a_clear_error():
+    script = Path(__file__).resolve().parents[1] / "suites/remote_faults.py"
+    done = run([sys.executable, "-W", "ignore", script, "25", "1"], timeout=300)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name, most", [("v3.zarr", 1), ("v2.zarr", 2), ("plain.zarr", 3)])

@@ -245,7 +245,7 @@ def assert_read(name="s3://bucket/a.zarr"):
 
 
 def test_without_keys_nothing_is_signed_and_nobody_else_is_asked(served, monkeypatch):
-    with fault_server(served, heads=True) as server:
+    with fault_server(served, s3=True) as server:
         use(monkeypatch, server.url)
         assert_read()
         use(monkeypatch, server.url, AWS_NO_SIGN_REQUEST="true", **KEYS)
@@ -254,8 +254,39 @@ def test_without_keys_nothing_is_signed_and_nobody_else_is_asked(served, monkeyp
     assert len(asked) > 20 and not any("authorization" in one["headers"] for one in asked)
 
 
+def test_chunks_are_written_many_at_once(served, monkeypatch):
+    with fault_server(served, s3=True, latency_ms=100) as server:
+        use(monkeypatch, server.url, **KEYS)
+        with h5py.File("s3://bucket/new.zarr", "w") as f:
+            f.create_dataset("d", data=DATA, chunks=(20, 30))
+        puts = [one for one in server.requests() if "/d/c/" in one["path"]]
+        assert len(puts) == 100 and 16 <= len({one["connection"] for one in puts}) <= 34
+        server.become(s3=True, busy_every=3)
+        with h5py.File("s3://bucket/new.zarr", "r+") as f:
+            f["d"][...] = DATA + 1
+        server.become(s3=True)
+        with h5py.File("s3://bucket/new.zarr") as f:
+            np.testing.assert_array_equal(f["d"][()], DATA + 1)
+
+
+def test_a_chunk_that_cannot_be_written_is_an_error_of_the_write(served, monkeypatch):
+    with fault_server(served, s3=True) as server:
+        use(monkeypatch, server.url, **KEYS)
+        monkeypatch.setenv("H5ZARR_RETRIES", "1")
+        code = ("import h5py, numpy as np, os, urllib.request\n"
+                "f = h5py.File('s3://bucket/new.zarr', 'w')\n"
+                "d = f.create_dataset('d', (100, 100), 'i4', chunks=(10, 100))\n"
+                "f.flush()\n"
+                "habits = urllib.request.Request(os.environ['AWS_ENDPOINT_URL'] + '/_habits', method='PUT',\n"
+                "                                data=b'{\"s3\": true, \"busy_first\": 9}')\n"
+                "urllib.request.urlopen(habits).close()\n"
+                "try:\n    d[...] = 1\nexcept OSError as e:\n    print(e)\n    os._exit(0)\n")
+        said = run_python(code)
+        assert "new.zarr/d" in said and "503" in said and "attempts" in said
+
+
 def test_keys_tokens_and_who_pays_are_said_with_every_request(served, monkeypatch):
-    with fault_server(served, heads=True) as server:
+    with fault_server(served, s3=True) as server:
         use(monkeypatch, server.url, AWS_SESSION_TOKEN="hush-token", AWS_REQUEST_PAYER="requester", **KEYS)
         assert_read()
         for one in server.requests():
@@ -267,7 +298,7 @@ def test_keys_tokens_and_who_pays_are_said_with_every_request(served, monkeypatc
 
 
 def test_profiles_say_keys_and_endpoint(served, tmp_path, monkeypatch):
-    with fault_server(served, heads=True) as server:
+    with fault_server(served, s3=True) as server:
         use(monkeypatch, "")
         (tmp_path / "config").write_text(f"[profile lab]\nregion = eu-west-3\nendpoint_url = {server.url}\n")
         (tmp_path / "keys").write_text("[lab]\naws_access_key_id = AKLAB\naws_secret_access_key = hush\n")
@@ -284,7 +315,7 @@ def test_profiles_say_keys_and_endpoint(served, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("malformed", [False, True])
 def test_the_bucket_says_its_region(served, monkeypatch, malformed):
-    with fault_server(served, heads=True, region="eu-north-1", malformed=malformed) as server:
+    with fault_server(served, s3=True, region="eu-north-1", malformed=malformed) as server:
         use(monkeypatch, server.url, **KEYS)
         assert_read()
         asked = server.requests()
@@ -293,7 +324,7 @@ def test_the_bucket_says_its_region(served, monkeypatch, malformed):
 
 
 def test_settings_of_the_connector_go_first(served, monkeypatch):
-    with fault_server(served, heads=True) as server:
+    with fault_server(served, s3=True) as server:
         use(monkeypatch, "http://127.0.0.1:1", **KEYS)
         code = "import h5py; print(h5py.File('s3://bucket/a.zarr')['a'].shape)"
         said = run_python(code, HDF5_VOL_CONNECTOR=f"zarr s3_endpoint={server.url};s3_region=moon-1;s3_style=path")
@@ -302,7 +333,7 @@ def test_settings_of_the_connector_go_first(served, monkeypatch):
 
 
 def test_no_secret_is_in_messages_and_traces(served, monkeypatch):
-    with fault_server(served, heads=True, busy_every=3, cut_every=5) as server:
+    with fault_server(served, s3=True, busy_every=3, cut_every=5) as server:
         settings = NO_KEYS | KEYS | {"AWS_ENDPOINT_URL": server.url, "AWS_SESSION_TOKEN": "hush-token",
                                      "H5ZARR_TRACE": "3"}
         code = ("import h5py\nprint(h5py.File('s3://bucket/a.zarr')['a'][()].sum())\n"

@@ -45,6 +45,7 @@ class S3Store : public Store {
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
+  void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
   Result<bool> Delete(std::string_view key) override;
   Status DeletePrefix(std::string_view prefix) override;
@@ -200,6 +201,39 @@ Status S3Store::Write(std::string_view key, ByteSpan bytes) {
   if (answer.headers.status != 200) return S3Error(answer, "writing " + Name(key));
   Remember(full_key)(answer.headers.etag, bytes.size());
   return OkStatus();
+}
+
+void S3Store::StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) {
+  // (The first requests find the bucket's region; large objects have parts on their way.)
+  if (bytes.size() > kMaxPutBytes || !client_->is_settled() || options_.read_only || !CheckKey(key).ok()) {
+    done(Write(key, bytes));
+    return;
+  }
+  const std::string full_key = FullKey(key);
+  Result<HttpCall::Query> query = client_->Prepare("PUT", full_key, "", {}, bytes);
+  if (!query.ok()) {
+    done(query.status());
+    return;
+  }
+  // The engine keeps the call until its function returns.
+  const auto self = std::make_shared<const HttpCall*>();
+  const auto shared_done = std::make_shared<std::function<void(Status)>>(std::move(done));
+  const auto finish = [self, shared_done, name = "writing " + Name(key), size_bytes = bytes.size(),
+                       remember = Remember(full_key)] {
+    const HttpCall::Outcome& answer = (*self)->outcome();
+    Status status = answer.status;
+    if (status.ok() && answer.headers.status != 200) status = S3Error(answer, name);
+    if (status.ok()) remember(answer.headers.etag, size_bytes);
+    (*shared_done)(std::move(status));
+  };
+  const auto call = std::make_shared<HttpCall>(std::move(*query), client_->session(), finish);
+  *self = call.get();
+  const Result<HttpEngine*> engine = HttpEngine::Get();
+  if (!engine.ok()) {
+    (*shared_done)(engine.status());
+    return;
+  }
+  (*engine)->Submit(call);
 }
 
 Result<std::unique_ptr<ObjectWriter>> S3Store::BeginWrite(std::string_view key) {

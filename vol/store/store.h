@@ -123,6 +123,13 @@ class Store {
   // Blocks. Thread-safe for different keys.
   virtual Status Write(std::string_view key, ByteSpan bytes) = 0;
 
+  // Write, whose outcome `done` is told on any thread, before or after this returns: a store where one takes long
+  // may have many on their way. `bytes` must last until then. `done` must be quick. Thread-safe for different
+  // keys.
+  virtual void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) {
+    done(Write(key, bytes));
+  }
+
   // The same for an object that is made piece by piece. Unless a store has something better, the
   // pieces are gathered in memory. Thread-safe for different keys.
   virtual Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key);

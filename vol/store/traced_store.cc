@@ -94,6 +94,16 @@ class TracedStore : public Store {
     return status;
   }
 
+  void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override {
+    const Clock::time_point begin = Clock::now();
+    store_->StartWrite(key, bytes,
+                       [this, done = std::move(done), name = std::string(key), size = bytes.size(),
+                        begin](Status status) {
+                         SayWritten(name, size, begin, status);
+                         done(std::move(status));
+                       });
+  }
+
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override {
     H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, store_->BeginWrite(key));
     return std::unique_ptr<ObjectWriter>(

@@ -22,6 +22,7 @@
 #include "zarr/shard.h"
 #include "zarr/shard_writer.h"
 #include "zarr/sharding.h"
+#include "zarr/writes_under_way.h"
 
 namespace h5zarr::zarr {
 
@@ -151,7 +152,7 @@ struct Array::Impl {
   Result<Buffer> RoomForGroup(uint64_t chunks);
   Result<EncodedGroup> EncodeGroup(const WholeObject& object, const Group& group,
                                    const ChunkSource& source);
-  Status PutPlain(uint64_t object, EncodedGroup encoded);
+  void PutPlain(WholeObject* object, EncodedGroup encoded, WritesUnderWay* writes);
 
   // --- array_store.cc ---
   Status BeforeWrite();

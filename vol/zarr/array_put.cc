@@ -140,12 +140,22 @@ Result<EncodedGroup> Array::Impl::EncodeGroup(const WholeObject& object, const G
   return encoded;
 }
 
-Status Array::Impl::PutPlain(uint64_t object, EncodedGroup encoded) {
-  const bool present = !encoded.chunks.empty();
-  const Status status =
-      PutObject(object, present ? std::optional<ByteSpan>(encoded.bytes) : std::nullopt);
-  if (!encoded.owner.empty()) scratch.Return(std::move(encoded.owner));
-  return status;
+// Stores the chunk of an array without shards; the object's status is set before `writes` is done with it.
+void Array::Impl::PutPlain(WholeObject* object, EncodedGroup encoded, WritesUnderWay* writes) {
+  if (encoded.chunks.empty()) {
+    object->status = PutObject(object->id, std::nullopt);
+    if (!encoded.owner.empty()) scratch.Return(std::move(encoded.owner));
+    return;
+  }
+  const uint64_t size_bytes = encoded.bytes.size();
+  const ByteSpan bytes = encoded.bytes;
+  auto owner = std::make_shared<Buffer>(std::move(encoded.owner));
+  writes->Begin(size_bytes);
+  store->StartWrite(Key(object->id), bytes, [this, object, owner, writes, size_bytes](Status status) {
+    object->status = status.WithContext("array '" + path + "'");
+    if (!owner->empty()) scratch.Return(std::move(*owner));
+    writes->End(size_bytes);
+  });
 }
 
 std::vector<Array::Impl::Group> Array::Impl::MakeGroups(std::span<const WholeObject> objects,
@@ -181,9 +191,13 @@ Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, const ChunkSou
         std::make_unique<ShardWriter>(store, Key(objects[object].id), *sharding(),
                                       groups[i].ordinal + 1, options.memory_bytes / 4, &scratch);
   }
+  WritesUnderWay writes(options.memory_bytes / 4);
   auto put = [&](const Group& group) -> Status {
     H5ZARR_ASSIGN_OR_RETURN(EncodedGroup encoded, EncodeGroup(objects[group.object], group, source));
-    if (!sharding()) return PutPlain(objects[group.object].id, std::move(encoded));
+    if (!sharding()) {
+      PutPlain(&objects[group.object], std::move(encoded), &writes);
+      return OkStatus();
+    }
     return writers[group.object]->Put(group.ordinal, std::move(encoded));
   };
   // Never fails itself: one object's failure is no other's.
@@ -200,6 +214,7 @@ Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, const ChunkSou
     return OkStatus();
   };
   H5ZARR_RETURN_IF_ERROR(executor().ParallelFor(groups.size(), cost_ns, task));
+  writes.Wait();
   Status first;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (sharding()) {

@@ -24,6 +24,8 @@ import http.server
 import json
 import os
 import random
+import select
+import socket
 import sys
 import threading
 import time
@@ -166,6 +168,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.requests = 0
             self.server.log = []
         self.reply(204)
+
+    def do_CONNECT(self):
+        """As a proxy: the bytes of both sides, until one ends."""
+        host, port = self.path.rsplit(":", 1)
+        with self.server.lock:
+            self.server.log.append({"path": self.path, "status": 200, "connect": True})
+        with socket.create_connection((host, int(port))) as there:
+            self.send_response(200)
+            self.end_headers()
+            ends = {self.connection: there, there: self.connection}
+            while True:
+                for ready in select.select(list(ends), [], [])[0]:
+                    piece = ready.recv(1 << 16)
+                    if not piece:
+                        self.close_connection = True
+                        return
+                    ends[ready].sendall(piece)
 
     def do_HEAD(self):
         if self.habit("s3"):

@@ -2,15 +2,18 @@
 gets a native file that shows the store, for reading. Each program here is a process of its own."""
 import json
 import os
+import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-from support import READERS, run_python
+from support import run, run_python
 
 pytestmark = pytest.mark.skipif(h5py.version.hdf5_version_tuple < (2,), reason="HDF5 1.14 opens stores by its probe")
 
+SUITES = Path(__file__).resolve().parents[1] / "suites"
 SELECTIONS = ["...", "5", "(69, 109)", "np.s_[3:40:3, 5:99:7]", "np.s_[16:32, 32:64]", "np.s_[:, 7]", "[1, 5, 69]",
               "np.s_[10:10]", "np.arange(70) % 7 == 0", "np.add.outer(np.arange(70), np.arange(110)) % 5 == 0"]
 READ = """
@@ -107,6 +110,58 @@ with h5py.File(sys.argv[1]) as f:
     assert viewed.splitlines()[1] == "/g /hard /g"
 
 
+# What README.md says of views, and properties of HDF5's own format, which a store only remembers.
+DIFFERENT = {"alloc", "fill", "filters", "layout", "mappings", "space", "file", "attr order", "attr phase", "link order",
+             "link phase", "link estimate"}
+DESCRIBE = """
+import h5py.h5d, json, sys
+h5py.h5d.FILL_TIME_NEVER = -1  # its values are defined here
+sys.path.insert(0, sys.argv[2])
+from described import describe
+json.dump(describe(sys.argv[1]), sys.stdout)
+"""
+
+
+def test_hdf5s_whole_model_reads_as_with_the_connector(tmp_path):
+    """Every type, fill value, link, attribute and virtual dataset of everything.py."""
+    here = Path(__file__).parent
+    beside = {"HDF5_EXTFILE_PREFIX": "${ORIGIN}"}
+    path = tmp_path / "all.zarr"
+    done = run([sys.executable, here / "everything.py", "write", path], **beside)
+    assert done.returncode == 0, done.stderr
+    named, viewed = (json.loads(run_python(DESCRIBE, path, here, connector=connector, **beside))
+                     for connector in ("zarr", None))
+    assert viewed.keys() == named.keys()
+    for path, described in named.items():
+        for what in described.keys() - DIFFERENT:
+            if what != "value" or viewed[path]["fill"] == described["fill"] or described["fill"]["time"] != 1:
+                assert viewed[path].get(what) == described[what], (path, what)
+
+
+def test_virtual_datasets_are_read_through_the_connector(store, tmp_path):
+    with h5py.File(tmp_path / "source.h5", "w") as f:
+        f["d"] = np.arange(20)
+    with h5py.File(tmp_path / "source.zarr", "w") as f:
+        f["d"] = np.arange(20) + 100
+    with h5py.File(store, "w") as f:
+        layout = h5py.VirtualLayout((2, 20), "i8")
+        layout[0] = h5py.VirtualSource("source.h5", "d", (20,))
+        layout[1] = h5py.VirtualSource("source.zarr", "d", (20,))
+        f.create_virtual_dataset("v", layout)
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    d = f["v"]
+    print(d.shape, d[:, ::5].tolist(), d[1, 7], d.astype("f4")[1, 3:5].tolist())
+"""
+    assert run_python(code, store, connector=None) == run_python(code, store)
+
+
+def test_no_random_open_crashes(tmp_path):
+    done = run([sys.executable, SUITES / "random_opens.py", 120, 7], timeout=600)
+    assert done.returncode == 0, done.stdout
+
+
 def test_text_beyond_the_budget_is_listed_and_says_how_to_get_it(store):
     with h5py.File(store, "w") as f:
         f["text"] = ["x" * 5000] * 400
@@ -154,7 +209,7 @@ import h5py, os, sys
 store, native = sys.argv[1:]
 before = h5py.File(native, "w")
 before["d"] = [1, 2, 3]
-views = [h5py.File(store) for _ in range(3)]
+views = [h5py.File(store), h5py.File(store, locking=False), h5py.File(store, swmr=True)]
 assert views[0] == views[1] and views[0]["gzip"][5, 5] == 555
 views[1].close()
 after = h5py.File(native + ".after", "w")

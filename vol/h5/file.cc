@@ -387,7 +387,9 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
   const auto& question = args->args.is_accessible;
   const FileName name = ParseFileName(question.filename);
   const bool probe = IsProbe(question.fapl_id);
-  if (HasRootDocument(name.path) || FindIcechunk(name.path) || FindStoreFile(name.path) == StoreFileKind::kReferences ||
+  const StoreFileKind kind = name.remote ? StoreFileKind::kNone : FindStoreFile(name.path);
+  if (HasRootDocument(name.path) || FindIcechunk(name.path) || kind == StoreFileKind::kReferences ||
+      (kind != StoreFileKind::kNone && IsStore(name.path)) ||
       (name.remote && IsRemoteAccessible(name))) {
     *question.accessible = true;
     if (probe && host::HostVersion().major >= 2) NoteProbed(name);

@@ -9,6 +9,7 @@
 #include "location/location.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/json_text.h"
 #include "shadow/lossy_filters.h"
 #include "shadow/object_times.h"
 #include "shadow/reference_map.h"
@@ -437,6 +438,13 @@ Result<Handle> StoreFile::OpenRoot() {
   return Register(std::move(native), root_->token);
 }
 
+// Loads what a stored reference leads to.
+Status StoreFile::LoadTarget(const Json& reference) {
+  const Json* path = reference.is_object() ? zarr::FindMember(reference, "path") : &reference;
+  const std::optional<std::string> text = path != nullptr ? TextFromJson(*path) : std::nullopt;
+  return text && !text->empty() ? Resolve(root_, text->c_str()).status() : OkStatus();
+}
+
 ReferenceResolver StoreFile::References() {
   ReferenceResolver references;
   references.to_path = [this](const void* reference) -> std::string {
@@ -468,8 +476,10 @@ ReferenceResolver StoreFile::References() {
     H5ZARR_RETURN_IF_ERROR(open());
     return ReferenceToJson(*store, type, reference);
   };
-  references.from_json = [store, open](const Json& json, hid_t type, void* reference) -> Status {
+  references.from_json = [this, store, open](const Json& json, hid_t type, void* reference) -> Status {
     H5ZARR_RETURN_IF_ERROR(open());
+    // (Elsewhere HDF5 asks us on its way to the target.)
+    if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(LoadTarget(json));
     return ReferenceFromJson(*store, json, type, reference);
   };
   return references;

@@ -71,7 +71,7 @@ struct ImageMaking {
   hid_t file = H5I_INVALID_HID;  // of the shadow, under the native connector
   // Changes what a dataset is about to be created with. A failure other than HDF5's own makes it one
   // that cannot be opened.
-  std::function<Status(hid_t type, Handle* space, Handle* dcpl)> adapt;
+  std::function<Status(const std::string& path, hid_t type, Handle* space, Handle* dcpl)> adapt;
   // So many children of one group are to be loaded next: a failure ends it.
   std::function<Status(std::size_t children)> admit;
 };
@@ -323,6 +323,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
 
   std::string PathOfToken(uint64_t token) const;
   Result<Handle> OpenRoot();
+  Status LoadTarget(const Json& reference);
   Result<std::function<void(MutableByteSpan)>> EffectOf(const NodePtr& node);
 
   const std::string path_;

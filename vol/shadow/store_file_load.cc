@@ -258,7 +258,9 @@ Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr:
 // Creates the dataset `name` of the shadow, as the image of a store wants it where there is one.
 Result<NativeHandle> StoreFile::CreateDataset(const NodePtr& group, const std::string& name, hid_t type,
                                               Handle space, Handle dcpl) {
-  if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(image_->adapt(type, &space, &dcpl));
+  if (image_ != nullptr) {
+    H5ZARR_RETURN_IF_ERROR(image_->adapt(JoinPath(group->path, name), type, &space, &dcpl));
+  }
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(

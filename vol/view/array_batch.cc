@@ -6,6 +6,7 @@
 #include "host/native.h"
 #include "shadow/type_map.h"
 #include "transfer/dataset_io.h"
+#include "view/by_connector.h"
 
 namespace h5zarr::view {
 namespace {
@@ -78,6 +79,33 @@ std::optional<GridTransfer> ArrayBatch::Joined(std::size_t first, std::size_t en
   return box;
 }
 
+// (Of a virtual dataset a grid is always a whole block.)
+Status ArrayBatch::ReadVirtual(const Part& part) {
+  const shadow::NodeState& node = *part.region->node();
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::TypeFromJson(part.region->geometry().type));
+  if (part.file_space >= 0) {
+    return ReadByConnector(*store_, node.path, type.get(), part.mem_space, part.file_space,
+                           part.buffer);
+  }
+  const std::vector<uint64_t>& extent = part.region->geometry().extent;
+  std::vector<hsize_t> start, count;
+  for (const zarr::DimSelection& dim : part.grid.dims) {
+    start.push_back(dim.start);
+    count.push_back(dim.elems());
+  }
+  const int rank = static_cast<int>(extent.size());
+  const Handle file_space(rank == 0 ? H5Screate(H5S_SCALAR)
+                                    : H5Screate_simple(rank, extent.data(), nullptr));
+  const Handle mem_space(rank == 0 ? H5Screate(H5S_SCALAR)
+                                   : H5Screate_simple(rank, count.data(), nullptr));
+  if (rank > 0 && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr,
+                                      count.data(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return ReadByConnector(*store_, node.path, type.get(), mem_space.get(), file_space.get(),
+                         part.buffer);
+}
+
 Status ArrayBatch::Read() {
   std::map<const Region*, Handle> types;  // as the image has them
   std::vector<transfer::DatasetTransfer> transfers;
@@ -93,6 +121,11 @@ Status ArrayBatch::Read() {
     const Region& region = *parts_[first].region;
     shadow::DatasetState& state = region.node()->dataset;
     Handle& type = types[&region];
+    if (state.virtual_layout != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(ReadVirtual(parts_[first]));
+      ++first;
+      continue;
+    }
     if (!type.valid()) {
       H5ZARR_RETURN_IF_ERROR(store_->OpenElements(region.node()).status());
       H5ZARR_ASSIGN_OR_RETURN(type, shadow::ReportedType(state.element));

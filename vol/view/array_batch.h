@@ -36,6 +36,7 @@ class ArrayBatch {
     hid_t mem_space = H5I_INVALID_HID;  // instead of the grid
     hid_t file_space = H5I_INVALID_HID;
   };
+  Status ReadVirtual(const Part& part);
   std::optional<transfer::GridTransfer> Joined(std::size_t first, std::size_t end) const;
 
   shadow::StoreFile* const store_;

@@ -13,6 +13,7 @@
 #include "shadow/chunk_map.h"
 #include "shadow/h5_types.h"
 #include "transfer/dataset_io.h"
+#include "view/by_connector.h"
 #include "view/image_driver.h"
 #include "view/layout.h"
 
@@ -32,7 +33,7 @@ class Builder {
       : image_(std::make_shared<Image>(store)),
         store_(std::move(store)),
         held_budget_bytes_(store_->config().memory_bytes / 4),
-        layout_(held_budget_bytes_) {}
+        layout_(store_.get(), held_budget_bytes_) {}
 
   Result<std::shared_ptr<Image>> Make() {
     H5ZARR_RETURN_IF_ERROR(Create());
@@ -51,6 +52,8 @@ class Builder {
   Status Settle(const NodePtr& node);
   Status Hold(const NodePtr& node, hid_t dataset, hid_t type);
   Status HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab);
+  Status ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t file_space,
+                  std::byte* buffer);
 
   const std::shared_ptr<Image> image_;
   const std::shared_ptr<StoreFile> store_;
@@ -73,8 +76,8 @@ Status Builder::Create() {
   if (!file_.valid()) return host::AlreadyReported();
   root_.native = {H5VLobject(file_.get()), H5I_FILE};
   making_.file = file_.get();
-  making_.adapt = [this](hid_t type, Handle* space, Handle* dcpl) {
-    return layout_.Adapt(type, space, dcpl);
+  making_.adapt = [this](const std::string& path, hid_t type, Handle* space, Handle* dcpl) {
+    return layout_.Adapt(path, type, space, dcpl);
   };
   making_.admit = [this](std::size_t children) { return Admit(children); };
   store_->set_image(&making_);
@@ -149,12 +152,12 @@ Status Builder::Settle(const NodePtr& node) {
   const haddr_t begin = AddressOf(dataset.get(), geometry);
   if (begin == HADDR_UNDEF) return InternalError("no addresses for '" + node->path + "'");
   Status unreadable = node->broken;
-  if (node->dataset.virtual_layout != nullptr) {
-    unreadable = UnsupportedError("'" + node->path + "' is a virtual dataset; to read it, " +
-                                  std::string(kAdvice));
-  } else if (unreadable.ok() && shadow::HoldsVlenOrReference(type.get())) {
+  if (unreadable.ok() && shadow::HoldsVlenOrReference(type.get())) {
     unreadable = Hold(node, dataset.get(), type.get());
     if (unreadable.ok()) return OkStatus();
+  }
+  if (node->dataset.virtual_layout != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(geometry.type, shadow::TypeToJson(type.get()));
   }
   H5ZARR_ASSIGN_OR_RETURN(Region region, Region::Make(begin, std::move(geometry), node));
   if (!unreadable.ok()) region = Region::Unreadable(begin, region.end() - begin, unreadable);
@@ -167,7 +170,6 @@ Status Builder::Settle(const NodePtr& node) {
 Status Builder::Hold(const NodePtr& node, hid_t dataset, hid_t type) {
   const std::vector<uint64_t> extent = ExtentOf(dataset);
   const std::vector<uint64_t> most = shadow::SlabShape(extent, H5Tget_size(type));
-  H5ZARR_RETURN_IF_ERROR(store_->OpenElements(node).status());
   Block slab;
   slab.origin.assign(extent.size(), 0);
   while (true) {
@@ -200,9 +202,29 @@ Handle MakeSpace(const std::vector<uint64_t>& dims) {
                       : Handle(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
 }
 
+// Elements of a dataset as the image has them, in memory.
+Status Builder::ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t file_space,
+                         std::byte* buffer) {
+  if (node->dataset.virtual_layout != nullptr) {
+    return ReadByConnector(*store_, node->path, type, mem_space, file_space, buffer);
+  }
+  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, store_->OpenElements(node));
+  const shadow::ReferenceResolver references = store_->References();
+  const std::span<const uint64_t> shape = array->shape();
+  transfer::DatasetTransfer transfer;
+  transfer.array = array;
+  transfer.element = &node->dataset.element;
+  transfer.extent = shape.first(shape.size() - node->dataset.element.elem_dims.size());
+  transfer.mem_type = type;
+  transfer.mem_space = mem_space;
+  transfer.file_space = file_space;
+  transfer.read_buffer = buffer;
+  transfer.references = &references;
+  return transfer::ReadDatasets({&transfer, 1}, host::DefaultDxpl());
+}
+
 Status Builder::HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab) {
-  const shadow::ElementMap& element = node->dataset.element;
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::ReportedType(element));
+  const Handle type(H5Dget_type(dataset));
   const Handle file_space(H5Dget_space(dataset));
   const Handle mem_space = MakeSpace(slab.shape);
   if (!slab.shape.empty() &&
@@ -216,18 +238,7 @@ Status Builder::HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab) 
   if (!bytes) return OutOfRangeError("more elements than fit into memory");
   H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(*bytes));
   std::memset(buffer.data(), 0, *bytes);
-  const shadow::ReferenceResolver references = store_->References();
-  const std::vector<uint64_t> extent = ExtentOf(dataset);
-  transfer::DatasetTransfer transfer;
-  transfer.array = node->dataset.array.get();
-  transfer.element = &element;
-  transfer.extent = extent;
-  transfer.mem_type = type.get();
-  transfer.mem_space = mem_space.get();
-  transfer.file_space = file_space.get();
-  transfer.read_buffer = buffer.data();
-  transfer.references = &references;
-  Status held = transfer::ReadDatasets({&transfer, 1}, host::DefaultDxpl());
+  Status held = ReadSlab(node, type.get(), mem_space.get(), file_space.get(), buffer.data());
   if (held.ok() && H5Dwrite(dataset, type.get(), mem_space.get(), file_space.get(), H5P_DEFAULT,
                             buffer.data()) < 0) {
     held = host::AlreadyReported();

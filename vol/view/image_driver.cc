@@ -180,6 +180,7 @@ Result<Handle> ImageFapl(hid_t fapl, std::shared_ptr<Image> image) {
       H5Pset_vol(list.get(), host::NativeConnector(), nullptr) < 0 ||
       H5Pset_driver(list.get(), driver_id, &info) < 0 ||
       H5Pset_page_buffer_size(list.get(), 0, 0, 0) < 0 ||
+      H5Pset_file_locking(list.get(), false, true) < 0 ||  // whatever each of several opens asks for
       H5Pget_cache(list.get(), &elements, &slots, &bytes, &preemption) < 0 ||
       H5Pset_cache(list.get(), elements, slots, 0, preemption) < 0) {
     return host::AlreadyReported();

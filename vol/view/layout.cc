@@ -10,6 +10,7 @@
 #include "shadow/chunk_map.h"
 #include "shadow/h5_types.h"
 #include "view/build.h"
+#include "view/by_connector.h"
 
 namespace h5zarr::view {
 namespace {
@@ -25,7 +26,15 @@ std::optional<uint64_t> Times(std::optional<uint64_t> a, std::optional<uint64_t>
 
 }  // namespace
 
-Status Layout::Adapt(hid_t type, Handle* space, Handle* dcpl) {
+Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle* dcpl) {
+  if (H5Pget_layout(dcpl->get()) == H5D_VIRTUAL) {
+    Result<Handle> now = SpaceByConnector(*store_, path);
+    if (!now.ok() || shadow::ReferenceKinds(type) != 0) {
+      return UnsupportedError("a virtual dataset that can't be opened so; " + std::string(kAdvice));
+    }
+    *space = std::move(*now);
+    if (H5Pset_layout(dcpl->get(), H5D_CONTIGUOUS) < 0) return host::AlreadyReported();
+  }
   if (H5Sget_simple_extent_npoints(space->get()) == 0 || H5Pget_external_count(dcpl->get()) > 0) {
     return OkStatus();  // no elements, or HDF5 finds them elsewhere
   }

@@ -6,24 +6,29 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <string>
 
 #include "base/status.h"
 #include "host/handle.h"
+#include "shadow/store_file.h"
 
 namespace h5zarr::view {
 
 class Layout {
  public:
   // `held_bytes`: what elements that the image has to hold may come to in one dataset.
-  explicit Layout(uint64_t held_bytes) : held_bytes_(held_bytes) {}
+  Layout(const shadow::StoreFile* store, uint64_t held_bytes)
+      : store_(store), held_bytes_(held_bytes) {}
 
-  // Changes the space and creation list of a dataset that is about to be created: all its addresses are
+  // Changes the space and creation list of a dataset that is about to be created at `path`: all its addresses are
   // given out at once, in C order of its chunks, nothing is filtered, and it cannot grow. Of a dataset of
-  // very many chunks HDF5 is told that it has none: it would visit each. kUnsupported where HDF5 has no
+  // very many chunks HDF5 is told that it has none: it would visit each. A virtual one is as large as its
+  // sources make it now. kUnsupported where HDF5 has no
   // addresses for so many elements.
-  Status Adapt(hid_t type, Handle* space, Handle* dcpl);
+  Status Adapt(const std::string& path, hid_t type, Handle* space, Handle* dcpl);
 
  private:
+  const shadow::StoreFile* const store_;
   const uint64_t held_bytes_;
   uint64_t chunks_ = 0;  // of all datasets
 };

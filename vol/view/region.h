@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "shadow/node_table.h"
+#include "shadow/type_map.h"
 #include "transfer/selection.h"
 
 namespace h5zarr::view {
@@ -27,6 +28,7 @@ struct Geometry {
   std::vector<uint64_t> extent;  // empty: one element
   std::vector<uint64_t> chunk;   // empty: contiguous
   uint64_t elem_bytes = 1;
+  shadow::Json type;             // of a virtual dataset, whose elements no array describes
 };
 
 class Region {

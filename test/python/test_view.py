@@ -132,6 +132,9 @@ def test_hdf5s_whole_model_reads_as_with_the_connector(tmp_path):
     named, viewed = (json.loads(run_python(DESCRIBE, path, here, connector=connector, **beside))
                      for connector in ("zarr", None))
     assert viewed.keys() == named.keys()
+    for said in (*named.values(), *viewed.values()):
+        for link in said.get("links", {}).values():
+            link.pop("cset")
     for path, described in named.items():
         for what in described.keys() - DIFFERENT:
             if what != "value" or viewed[path]["fill"] == described["fill"] or described["fill"]["time"] != 1:

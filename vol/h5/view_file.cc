@@ -6,6 +6,7 @@
 
 #include "h5/connector.h"
 #include "h5/remote_open.h"
+#include "h5/remote_open.h"
 #include "host/host_api.h"
 #include "store/url.h"
 #include "view/build.h"
@@ -14,13 +15,22 @@
 namespace h5zarr {
 namespace {
 
-Status Advice(const FileName& name, const std::string& why) {
+// `what` the name is, and how far this HDF5 gets with it by itself.
+Status Advice(const FileName& name, const std::string& what, const std::string& how_far) {
   const host::Version version = host::HostVersion();
   return Status(StatusCode::kUnsupported,
-                "'" + ShownName(name.given) + "' is a Zarr store, and HDF5 " +
+                "'" + ShownName(name.given) + "' is " + what + ", and HDF5 " +
                     std::to_string(version.major) + "." + std::to_string(version.minor) +
-                    " opens it by itself for reading only" + why + ": " + std::string(view::kAdvice),
+                    " opens it by itself " + how_far + ": " + std::string(view::kAdvice),
                 ENOTSUP);
+}
+
+// The names that stand in a remote HDF5 file are the connector's to resolve.
+Status RefuseRemoteHdf5(const FileName& name, const Config& config) {
+  if (!name.remote) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
+  if (object.kind != StoreFileKind::kHdf5) return OkStatus();
+  return Advice(name, "a remote HDF5 file", "not at all");
 }
 
 Result<std::shared_ptr<view::Image>> ImageOf(const FileName& name, const Config& config) {
@@ -50,7 +60,8 @@ Result<bool> TakeProbed(const FileName& name, hid_t fapl) {
 
 Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
                        hid_t dxpl, void** request) {
-  if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "");
+  H5ZARR_RETURN_IF_ERROR(RefuseRemoteHdf5(name, config));
+  if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "a Zarr store", "for reading only");
   if (name.remote) {
     // (By itself HDF5 would look for what the file names among files of this machine.)
     H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
@@ -63,7 +74,7 @@ Result<void*> OpenView(const FileName& name, unsigned flags, const Config& confi
   const Result<std::shared_ptr<view::Image>> image = ImageOf(name, config);
   if (!image.ok()) {
     if (image.status().code() != StatusCode::kUnsupported) return image.status();
-    return Advice(name, ", and not this one (" + image.status().message() + ")");
+    return Advice(name, "a Zarr store", "not when " + image.status().message());
   }
   H5ZARR_ASSIGN_OR_RETURN(const Handle image_fapl, view::ImageFapl(fapl, *image));
   // (Nobody writes an image: there is no writer whose steps to follow.)

@@ -328,6 +328,25 @@ def test_names_that_no_tag_may_have_are_escaped(tmp_path):
         assert f["raw"].shape == (95,)
 
 
+def test_what_cannot_be_mirrored_leaves_nothing_behind(source, tmp_path):
+    with h5py.File(tmp_path / "plain.h5", "w") as f:
+        f["x"] = 1
+    (tmp_path / "text").write_text("no HDF5 file")
+    for words in (["plain.h5"], ["text"], ["nothing"], [source, "--since", "v9"]):
+        mirror(tmp_path / words[0], tmp_path / "m", *words[1:], expected=4)
+        assert not (tmp_path / "m").exists(), words
+
+
+def test_a_repository_without_versions_or_with_a_broken_one_is_told(source, tmp_path):
+    icechunk.Repository.create(icechunk.local_filesystem_storage(str(tmp_path / "empty")))
+    report(source, tmp_path / "broken")
+    for path in (tmp_path / "broken/snapshots").iterdir():
+        path.write_bytes(path.read_bytes()[:-7])
+    for verb in ("status", "verify"):
+        assert "no version" in mirror(verb, tmp_path / "empty", expected=4).stderr
+        assert "snapshots/" in mirror(verb, tmp_path / "broken", expected=4).stderr
+
+
 def test_a_version_that_was_made_again_is_refused(tmp_path):
     source, folder = write(tmp_path / "s.h5", "v1"), tmp_path / "m"
     report(source, folder)

@@ -72,6 +72,25 @@ bool SetShard(std::string_view value, Config* config) {
   return true;
 }
 
+// "zstd", "zstd:5".
+bool SetCodec(std::string_view value, Config* config) {
+  const std::size_t colon = value.find(':');
+  if (!Choose<Config::Codec>(value.substr(0, colon), &config->codec,
+                             {{"filters", Config::Codec::kFilters},
+                              {"none", Config::Codec::kNone},
+                              {"gzip", Config::Codec::kGzip},
+                              {"zstd", Config::Codec::kZstd},
+                              {"blosc", Config::Codec::kBlosc}})) {
+    return false;
+  }
+  config->codec_level = -1;
+  if (colon == std::string_view::npos) return true;
+  const bool has_level =
+      config->codec != Config::Codec::kFilters && config->codec != Config::Codec::kNone;
+  const int most = config->codec == Config::Codec::kZstd ? 22 : 9;
+  return has_level && SetInt(value.substr(colon + 1), 0, most, &config->codec_level);
+}
+
 struct Key {
   std::string_view name;
   std::string_view values;  // for messages
@@ -108,6 +127,8 @@ constexpr Key kKeys[] = {
      }},
     {"shard", "off, auto, a number of bytes",
      [](std::string_view v, Config* c) { return SetShard(v, c); }},
+    {"codec", "filters, none, gzip, zstd, blosc; the last three also with a level (zstd:5)",
+     [](std::string_view v, Config* c) { return SetCodec(v, c); }},
     {"threads", "auto, 1 to 1024",
      [](std::string_view v, Config* c) {
        return Choose<int>(v, &c->threads, {{"auto", 0}}) || SetInt(v, 1, 1024, &c->threads);

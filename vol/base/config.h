@@ -18,6 +18,7 @@ struct Config {
   enum class MaxShape { kAuto, kFixed, kUnlimited };
   enum class Io { kAuto, kPread, kUring, kDirect };
   enum class Shard { kOff, kAuto, kBytes };
+  enum class Codec { kFilters, kNone, kGzip, kZstd, kBlosc };
 
   Create create = Create::kAuto;
   int zarr_format = 3;
@@ -27,6 +28,8 @@ struct Config {
   bool accelerate = true;        // datasets of native files
   Shard shard = Shard::kOff;
   uint64_t shard_bytes = 0;      // with Shard::kBytes
+  Codec codec = Codec::kFilters;  // of new arrays; kFilters: what their filters say
+  int codec_level = -1;          // -1: the codec's own
   int threads = 0;               // 0: auto
   Io io = Io::kAuto;
   bool write_behind = false;     // writes return when their data are copied

@@ -58,9 +58,9 @@ Status Hdf5Error(std::string_view what) {
   return Status(StatusCode::kIo, std::string(what) + ": " + (text.empty() ? "HDF5 failed" : text));
 }
 
-Result<std::vector<std::string>> MemberNames(hid_t group) {
+Result<std::vector<std::string>> MemberNames(hid_t group, H5_index_t order) {
   std::vector<std::string> names;
-  if (H5Literate2(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, TakeLink, &names) < 0) {
+  if (H5Literate2(group, order, H5_ITER_INC, nullptr, TakeLink, &names) < 0) {
     return Hdf5Error("a group");
   }
   return names;

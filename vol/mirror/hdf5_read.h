@@ -19,8 +19,8 @@ namespace h5zarr::mirror {
 // kIo: HDF5 failed at `what`; the innermost message of its error stack, which is emptied.
 Status Hdf5Error(std::string_view what);
 
-// The names in a group, by name; of `object`, an open group.
-Result<std::vector<std::string>> MemberNames(hid_t group);
+// The names in a group, in this order.
+Result<std::vector<std::string>> MemberNames(hid_t group, H5_index_t order = H5_INDEX_NAME);
 Result<std::vector<std::string>> AttributeNames(hid_t object);
 
 // The whole value of an attribute, in its own type. kNotFound when there is none.

@@ -73,7 +73,7 @@ class Run {
         options_(options),
         packs_(&repository_.store(), &report_.written) {}
 
-  Result<MirrorReport> Do();
+  Result<MirrorReport> Do(const Versions& versions);
 
  private:
   Result<std::optional<ObjectId>> FindMirrored(const Version& version);
@@ -316,16 +316,12 @@ Status Run::SetMain(const Versions& versions) {
   return OkStatus();
 }
 
-Result<MirrorReport> Run::Do() {
-  H5ZARR_ASSIGN_OR_RETURN(const Versions versions, ReadVersions(file_));
+Result<MirrorReport> Run::Do(const Versions& versions) {
   std::vector<const Version*> missing;
   uint64_t since_us = 0;
   for (const Version& version : versions.all) {
     known_[version.name] = version;
     if (version.name == options_.since) since_us = version.timestamp_us;
-  }
-  if (!options_.since.empty() && !known_.contains(options_.since)) {
-    return NotFoundError("no version '" + options_.since + "' in the file");
   }
   for (const Version& version : versions.all) {
     if (!version.committed) {
@@ -377,6 +373,14 @@ std::string TagOf(const std::string& version) {
 }
 
 Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& options) {
+  // What is wrong with the file must not leave an empty repository behind.
+  H5ZARR_ASSIGN_OR_RETURN(const Versions versions, ReadVersions(file));
+  const bool since_is_there =
+      options.since.empty() || std::any_of(versions.all.begin(), versions.all.end(),
+                                           [&](const Version& version) {
+                                             return version.name == options.since;
+                                           });
+  if (!since_is_there) return NotFoundError("no version '" + options.since + "' in the file");
   H5ZARR_RETURN_IF_ERROR(CheckFolder(*store));
   H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository,
                           icechunk::Repository::OpenOrCreate(store));
@@ -385,7 +389,7 @@ Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& optio
       const std::shared_ptr<void> lock,
       store->Lock(icechunk::SnapshotKey(icechunk::kFirstSnapshot), kWholeArray));
   Run run(file, std::move(repository), options);
-  return run.Do();
+  return run.Do(versions);
 }
 
 }  // namespace h5zarr::mirror

@@ -21,6 +21,7 @@ class Verifier {
   Result<VerifyReport> Do() {
     H5ZARR_ASSIGN_OR_RETURN(const auto tags, repository_.Tags());
     H5ZARR_ASSIGN_OR_RETURN(const auto branches, repository_.Branches());
+    report_.tags = tags.size();
     std::set<ObjectId> ids;
     for (const auto& [name, id] : tags) ids.insert(id);
     for (const auto& [name, id] : branches) ids.insert(id);

@@ -10,6 +10,7 @@
 namespace h5zarr::mirror {
 
 struct VerifyReport {
+  uint64_t tags = 0;
   uint64_t snapshots = 0;  // that refs lead to
   uint64_t chunks = 0;     // references to them, in all snapshots
   uint64_t objects = 0;    // that hold them

@@ -129,6 +129,26 @@ Status PlanExternal(hid_t dcpl, DatasetPlan* plan, Json* hdf5) {
   return OkStatus();
 }
 
+// The codecs that the configuration gives to new arrays; nothing where filters decide.
+std::optional<std::vector<zarr::CodecSpec>> ConfiguredCodecs(const Config& config,
+                                                             const DType& dtype) {
+  const int level = config.codec_level, format = config.zarr_format;
+  std::vector<zarr::CodecSpec> codecs = PlainCodecs(dtype);
+  switch (config.codec) {
+    case Config::Codec::kFilters: return std::nullopt;
+    case Config::Codec::kNone: break;
+    case Config::Codec::kGzip: codecs.push_back(zarr::DeflateSpec(level < 0 ? 6 : level, format)); break;
+    case Config::Codec::kZstd:
+      codecs.push_back(zarr::ZstdSpec(level < 0 ? zarr::kDefaultZstdLevel : level, format));
+      break;
+    case Config::Codec::kBlosc:
+      codecs.push_back(zarr::BloscSpec({"zstd", level < 0 ? 5 : level, zarr::BloscShuffle::kByte},
+                                       dtype, format));
+      break;
+  }
+  return codecs;
+}
+
 // The chunk, the codecs and the shape of a new array; and what `_hdf5` must say of them.
 Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, DatasetPlan* plan,
                   Json* hdf5) {
@@ -139,7 +159,8 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
     return dims;
   };
   metadata.shape = with_elem_dims(plan->null_space ? std::vector<uint64_t>{0} : extent.dims);
-  metadata.codecs = PlainCodecs(metadata.dtype);
+  const auto configured = ConfiguredCodecs(config, metadata.dtype);
+  metadata.codecs = configured.value_or(PlainCodecs(metadata.dtype));
   if (plan->layout != H5D_CHUNKED) {
     const std::vector<uint64_t> dims = plan->null_space ? std::vector<uint64_t>{1} : extent.dims;
     metadata.chunk_shape = with_elem_dims(SlabShape(dims, plan->element.stored_bytes()));
@@ -150,7 +171,12 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
   const PipelineTarget target{&metadata.dtype, elem_dims, chunk, metadata.zarr_format,
                               config.strict};
-  H5ZARR_ASSIGN_OR_RETURN(metadata.codecs, CodecsForFilters(filters, target));
+  const bool shards = std::any_of(filters.begin(), filters.end(),
+                                  [](const Filter& filter) { return IsShardFilter(filter.id); });
+  // (A program that asks for shards says what is within them.)
+  if (!configured || shards) {
+    H5ZARR_ASSIGN_OR_RETURN(metadata.codecs, CodecsForFilters(filters, target));
+  }
   H5ZARR_RETURN_IF_ERROR(RelaxFilters(plan->shadow_dcpl.get(), filters));
   // A filter that another process may lack is derived from codecs only where it is there (PlanOpen):
   // what the program set is said.

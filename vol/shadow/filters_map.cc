@@ -293,6 +293,7 @@ std::vector<CodecSpec> PlainCodecs(const DType& dtype) {
   return {ArrayToBytesSpec(dtype)};
 }
 
+bool IsShardFilter(int filter_id) { return filter_id == kShard; }
 bool BroughtByPlugin(int filter_id) { return filter_id == kShard || filter_id == kZstd; }
 
 std::vector<Filter> FiltersForCodecs(std::span<const CodecSpec> codecs, std::size_t rank) {

@@ -43,6 +43,7 @@ std::vector<zarr::CodecSpec> PlainCodecs(const DType& dtype);
 
 // Filters that the plugin itself registers with HDF5.
 bool BroughtByPlugin(int filter_id);
+bool IsShardFilter(int filter_id);
 
 // The filters that say `codecs`, as far as HDF5 has words for them.
 std::vector<Filter> FiltersForCodecs(std::span<const zarr::CodecSpec> codecs, std::size_t rank);

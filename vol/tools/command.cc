@@ -50,4 +50,6 @@ int Misused(const std::string& what, const char* usage) {
   return kWrongUsage;
 }
 
+std::string ThreadsOf(const Words& words) { return "threads=" + words.value("threads", "auto"); }
+
 }  // namespace h5zarr::tools

@@ -14,6 +14,7 @@ namespace h5zarr::tools {
 // Documented in the manual page: scripts go by them.
 enum ExitCode {
   kDone = 0,
+  kDiffers = 1,      // of a comparison: not the same
   kUncommitted = 2,  // done, but the source has a version whose writer did not come to its end
   kFailed = 4,
   kWrongUsage = 64,
@@ -46,10 +47,19 @@ int RunMirror(const Words& words);
 int RunInfo(const Words& words);
 int RunVerify(const Words& words);
 int RunDoctor(const Words& words);
+int RunExport(const Words& words);
+int RunImport(const Words& words);
+int RunDiff(const Words& words);
 extern const char kMirrorHelp[];
 extern const char kInfoHelp[];
 extern const char kVerifyHelp[];
 extern const char kDoctorHelp[];
+extern const char kExportHelp[];
+extern const char kImportHelp[];
+extern const char kDiffHelp[];
+
+// What --threads says, for the connector.
+std::string ThreadsOf(const Words& words);
 
 }  // namespace h5zarr::tools
 

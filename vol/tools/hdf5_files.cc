@@ -114,6 +114,10 @@ Result<Handle> OpenNative(const std::string& name) {
 
 Result<Handle> CreateFile(const std::string& name, const std::string& config, hid_t fcpl) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle fapl, AccessList(config));
+  // Attributes of more than 64 KiB, orders of creation: HDF5 1.8 has them.
+  if (H5Pset_libver_bounds(fapl.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0) {
+    return Hdf5Error("'" + name + "'");
+  }
   Handle file(H5Fcreate(name.c_str(), H5F_ACC_EXCL, fcpl, fapl.get()));
   if (!file.valid()) return Hdf5Error("'" + name + "'");
   return file;

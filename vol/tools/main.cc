@@ -15,6 +15,9 @@ constexpr char kHelp[] =
     "\n"
     "  info      what is in an HDF5 file or a Zarr store\n"
     "  verify    read all of one, and compare it with its checksums\n"
+    "  diff      what is not the same in two of them\n"
+    "  export    make a plain Zarr store of one, or of one version of it\n"
+    "  import    make a plain HDF5 file of a Zarr store\n"
     "  mirror    versions of a versioned-hdf5 file into an Icechunk repository\n"
     "  doctor    whether the plugin works with the HDF5 programs of this machine\n"
     "\n"
@@ -33,6 +36,9 @@ std::vector<Command> Commands() {
   return {
       {"info", kInfoHelp, {}, {"json"}, RunInfo},
       {"verify", kVerifyHelp, {}, {"quiet", "json"}, RunVerify},
+      {"diff", kDiffHelp, {}, {"quiet", "json"}, RunDiff},
+      {"export", kExportHelp, {"shard", "codec", "threads"}, {"quiet", "json"}, RunExport},
+      {"import", kImportHelp, {"codec", "threads"}, {"quiet", "json"}, RunImport},
       {"mirror", kMirrorHelp, {"since", "codec"}, {"all", "verify", "quiet", "json"}, RunMirror},
       {"doctor", kDoctorHelp, {}, {}, RunDoctor},
   };

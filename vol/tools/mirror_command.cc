@@ -105,10 +105,16 @@ int Mirror(const Words& words) {
   return report->uncommitted.empty() ? kDone : kUncommitted;
 }
 
+// A repository of others may have no tags either: it is none of ours.
+Status NothingMirrored(const Store& store) {
+  return NotFoundError(store.Describe() + " has no version in it that was mirrored");
+}
+
 Status PrintStatus(Store* store, bool as_json) {
   H5ZARR_ASSIGN_OR_RETURN(const icechunk::Repository repository, icechunk::Repository::Open(store));
   H5ZARR_ASSIGN_OR_RETURN(const auto tags, repository.Tags());
   H5ZARR_ASSIGN_OR_RETURN(const auto main, repository.FindBranch(icechunk::kMainBranch));
+  if (tags.empty()) return NothingMirrored(*store);
   Json json;
   json["main"] = main ? Json(icechunk::ToText(*main)) : Json();
   json["tags"] = Json::object();
@@ -134,6 +140,7 @@ int Inspect(const std::string& verb, const std::string& path, const Words& words
   }
   const auto verified = mirror::VerifyRepository(store->get());
   if (!verified.ok()) return Fail(verified.status());
+  if (verified->tags == 0) return Fail(NothingMirrored(**store));
   if (!words.has("quiet")) {
     std::printf("%llu snapshots, %llu chunks in %llu objects, %llu bytes: all as they should be\n",
                 static_cast<unsigned long long>(verified->snapshots),

@@ -12,14 +12,6 @@ namespace {
 using Kind = TreeEntry::Kind;
 using mirror::Hdf5Error;
 
-// Which object it is, whatever its path.
-Result<std::string> IdentityOf(hid_t object) {
-  H5O_info2_t info;
-  if (H5Oget_info3(object, &info, H5O_INFO_BASIC) < 0) return Hdf5Error("an object");
-  std::string identity(reinterpret_cast<const char*>(&info.token), sizeof info.token);
-  return identity + std::to_string(info.fileno);
-}
-
 std::string ValueOfLink(hid_t group, const std::string& name, const H5L_info2_t& info) {
   std::string value(info.u.val_size, '\0');
   if (H5Lget_val(group, name.c_str(), value.data(), value.size(), H5P_DEFAULT) < 0) return "?";
@@ -32,14 +24,22 @@ std::string ValueOfLink(hid_t group, const std::string& name, const H5L_info2_t&
   return value.c_str();
 }
 
+H5_index_t OrderOf(hid_t group) {
+  const Handle gcpl(H5Gget_create_plist(group));
+  unsigned flags = 0;
+  const bool tracked = gcpl.valid() && H5Pget_link_creation_order(gcpl.get(), &flags) >= 0 &&
+                       (flags & H5P_CRT_ORDER_TRACKED) != 0;
+  return tracked ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
 class Walk {
  public:
   explicit Walk(const std::function<Status(const TreeEntry&)>& visit) : visit_(visit) {}
 
   Status Object(TreeEntry entry) {
     if (entry.object.valid()) {
-      H5ZARR_ASSIGN_OR_RETURN(const std::string identity, IdentityOf(entry.object.get()));
-      const auto [known, is_new] = seen_.emplace(identity, entry.path);
+      H5ZARR_ASSIGN_OR_RETURN(entry.identity, IdentityOf(entry.object.get()));
+      const auto [known, is_new] = seen_.emplace(entry.identity, entry.path);
       if (!is_new) {
         entry.kind = Kind::kSameObject;
         entry.target = known->second;
@@ -47,7 +47,7 @@ class Walk {
     }
     H5ZARR_RETURN_IF_ERROR(visit_(entry));
     if (entry.kind != Kind::kGroup) return OkStatus();
-    const auto names = mirror::MemberNames(entry.object.get());
+    const auto names = mirror::MemberNames(entry.object.get(), OrderOf(entry.object.get()));
     if (!names.ok()) {
       TreeEntry problem;
       problem.kind = Kind::kUnreadable;
@@ -70,9 +70,17 @@ class Walk {
 
 }  // namespace
 
+Result<std::string> IdentityOf(hid_t object) {
+  H5O_info2_t info;
+  if (H5Oget_info3(object, &info, H5O_INFO_BASIC) < 0) return Hdf5Error("an object");
+  return std::string(reinterpret_cast<const char*>(&info.token), sizeof info.token) +
+         std::to_string(info.fileno);
+}
+
 TreeEntry LookAt(hid_t group, const std::string& name) {
   TreeEntry entry;
-  entry.path = name;
+  entry.path = entry.name = name;
+  entry.group = group;
   const auto unreadable = [&entry](Status why) {
     entry.kind = Kind::kUnreadable;
     entry.problem = std::move(why);

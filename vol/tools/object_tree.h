@@ -27,13 +27,19 @@ struct TreeEntry {
   std::string path;    // from the group where the walk began: "/", "/a/b"
   std::string target;
   Handle object;       // of the first three kinds
+  std::string identity;  // of `object`, whatever its path
+  hid_t group = H5I_INVALID_HID;  // that the link is in, and…
+  std::string name;               // …its name there; "" for the root
   Status problem;
 };
 
-// Calls `visit` for `root` itself and for everything below it, groups before what is in them, members by
-// name. Soft and external links are not followed. What cannot be opened is visited as such and the walk goes
+// Calls `visit` for `root` itself and for everything below it, groups before what is in them, members in
+// the order that their group keeps, or by name. Soft and external links are not followed. What cannot be opened is visited as such and the walk goes
 // on; a failure of `visit` ends it.
 Status VisitTree(hid_t root, const std::function<Status(const TreeEntry&)>& visit);
+
+// Which object it is, whatever its path.
+Result<std::string> IdentityOf(hid_t object);
 
 // What the link `name` of `group` is; its object is opened.
 TreeEntry LookAt(hid_t group, const std::string& name);

@@ -44,7 +44,7 @@ uint64_t Box::elems() const {
   return product;
 }
 
-Result<Pieces> Pieces::Of(hid_t dataset) {
+Result<Pieces> Pieces::Of(hid_t dataset, const std::vector<uint64_t>& unit) {
   Pieces pieces;
   const Handle space(H5Dget_space(dataset)), type(H5Dget_type(dataset));
   const Handle dcpl(H5Dget_create_plist(dataset));
@@ -59,12 +59,17 @@ Result<Pieces> Pieces::Of(hid_t dataset) {
     if (H5Pget_chunk(dcpl.get(), H5S_MAX_RANK, chunk.data()) < 0) return Hdf5Error("its chunk");
     std::copy_n(chunk.begin(), pieces.chunk_.size(), pieces.chunk_.begin());
   }
+  bool whole_chunks = true;
   pieces.piece_ = pieces.chunk_;
+  for (std::size_t d = 0; d < unit.size() && d < pieces.piece_.size(); ++d) {
+    whole_chunks = whole_chunks && unit[d] % pieces.chunk_[d] == 0;
+    pieces.piece_[d] = std::max<hsize_t>(unit[d], 1);
+  }
   uint64_t bytes = H5Tget_size(type.get());
   for (const hsize_t extent : pieces.piece_) bytes = CheckedMul(bytes, extent).value_or(UINT64_MAX);
   // Whole rows of chunks, from the last axis on, as long as they fit.
   for (std::size_t d = pieces.piece_.size(); d-- > 0;) {
-    const uint64_t chunks = CeilDiv(pieces.extent_[d], pieces.chunk_[d]);
+    const uint64_t chunks = CeilDiv(pieces.extent_[d], pieces.piece_[d]);
     const uint64_t fit = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(bytes, 1), 1,
                                               std::max<uint64_t>(chunks, 1));
     pieces.piece_[d] *= fit;
@@ -78,7 +83,7 @@ Result<Pieces> Pieces::Of(hid_t dataset) {
     if (!boxes) return OutOfRangeError("more elements than can be counted");
     pieces.boxes_ = *boxes;
   }
-  if (pieces.chunked_ && pieces.boxes_ <= kMostMarks) {
+  if (pieces.chunked_ && whole_chunks && pieces.boxes_ <= kMostMarks) {
     H5ZARR_RETURN_IF_ERROR(pieces.MarkStored(dataset));
   }
   return pieces;

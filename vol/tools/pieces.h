@@ -23,13 +23,16 @@ struct Box {
 
 class Pieces {
  public:
-  // Pieces of about 16 MiB, but of at least a chunk. `dataset` must outlive it.
-  static Result<Pieces> Of(hid_t dataset);
+  // Pieces of about 16 MiB, but of at least a chunk, or a box of `unit` elements where that is given.
+  // `dataset` must outlive it.
+  static Result<Pieces> Of(hid_t dataset, const std::vector<uint64_t>& unit = {});
 
   uint64_t size() const { return boxes_; }
   Box At(uint64_t number) const;
   // Whether any chunk of the piece is stored. True where that cannot be told.
   bool IsStored(uint64_t number) const { return stored_.empty() || stored_[number]; }
+  // Whether both are cut at the same places.
+  bool SameAs(const Pieces& other) const { return piece_ == other.piece_ && extent_ == other.extent_; }
   // The chunks of a piece, each a box; the piece itself where there are no chunks.
   std::vector<Box> ChunksOf(const Box& piece) const;
 
@@ -53,6 +56,7 @@ class Elements {
   Elements& operator=(Elements&&) = delete;
   ~Elements();
   const std::byte* data() const { return bytes_.data(); }
+  std::byte* mutable_data() { return bytes_.data(); }
   uint64_t count() const { return count_; }
   uint64_t size_bytes() const { return bytes_.size_bytes(); }
   hid_t type() const { return type_; }

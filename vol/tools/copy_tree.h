@@ -1,0 +1,35 @@
+// All that is below a group, copied into a new file of either kind.
+#ifndef H5ZARR_TOOLS_COPY_TREE_H_
+#define H5ZARR_TOOLS_COPY_TREE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/config.h"
+#include "base/status.h"
+#include "tools/hdf5_files.h"
+#include "tools/progress.h"
+
+namespace h5zarr::tools {
+
+struct CopyOptions {
+  Config config;        // of the target
+  bool to_store = false;  // it is a store
+  // Filters that HDF5 alone does not have (and shards) become shuffle and deflate of HDF5's own.
+  bool only_filters_of_hdf5 = false;
+};
+
+struct CopyReport {
+  uint64_t objects = 0;
+  uint64_t bytes = 0;            // of elements, decoded
+};
+
+// Copies groups, datasets, committed datatypes, links, attributes, comments and references from `from` into
+// the empty file `to`. Virtual datasets become plain ones; of a version of versioned-hdf5 what it adds to each
+// object is left out. Fails at the first thing that cannot be kept, naming it.
+Result<CopyReport> CopyTree(const OpenedFile& from, hid_t to, const CopyOptions& options,
+                            Progress* progress);
+
+}  // namespace h5zarr::tools
+
+#endif  // H5ZARR_TOOLS_COPY_TREE_H_

@@ -121,6 +121,8 @@ Result<Place> PackWriter::Add(ByteSpan chunk) {
     H5ZARR_RETURN_IF_ERROR(Flush());
   }
   const Place place{CurrentNumber(), current_.size(), chunk.size()};
+  // (Once: growing step by step would touch, and move, all of it several times.)
+  if (current_.capacity() < kPackBytes) current_.reserve(kPackBytes + kPackBytes / 16);
   current_.insert(current_.end(), chunk.begin(), chunk.end());
   const auto* hash_bytes = reinterpret_cast<const std::byte*>(hash.data());
   trailer_.insert(trailer_.end(), hash_bytes, hash_bytes + kHashBytes);

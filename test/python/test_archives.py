@@ -193,7 +193,7 @@ def test_lindi_archives_behind_a_server_are_read(tmp_path, has_index):
             server.requests()
             assert_equal(f["a"][()], DATA)
             assert_equal(f["a"][29:31, 5], DATA[29:31, 5])
-            assert bytes_of(server.requests()) <= 2 * DATA.nbytes
+            assert bytes_of(server.requests()) <= 2.2 * DATA.nbytes  # (read twice)
         with pytest.raises(OSError):
             h5py.File(f"{server.url}/nothing.lindi.tar", "r")
 

@@ -74,7 +74,10 @@ def test_all_of_hdf5s_model_reads_like_a_local_file(everything, tmp_path):
     for one in said:
         assert one.returncode == 0, one.stderr
     local, remote = (json.loads(one.stdout) for one in said)
-    assert {name for name in local if local[name] != remote.get(name)} == set()
+    differ = {name for name in local if local[name] != remote.get(name)}
+    if h5py.version.hdf5_version_tuple < (2,):  # some words of these filters are as they were in memory
+        differ -= {"/filters/scaleoffset", "/filters/scaleoffset_float", "/filters/nbit_compound"}
+    assert differ == set()
     assert set(local) == set(remote)
 
 
@@ -220,6 +223,25 @@ def test_a_dataset_outlives_its_file_and_one_file_opens_twice(root):
             assert server.requests() == []
             assert dataset.file == f
         assert_equal(dataset[40:], NOISE[40:])
+
+
+def test_the_access_list_of_a_remote_file_opens_other_files(root, tmp_path):
+    with h5py.File(tmp_path / "local.h5", "w") as f:
+        f["x"] = 5
+    with fault_server(root) as server, h5py.File(f"{server.url}/a.h5", "r") as f:
+        assert f.driver == "sec2"
+        fapl = f.id.get_access_plist()
+        for name in (tmp_path / "local.h5", f"{server.url}/a.h5"):
+            other = h5py.h5f.open(str(name).encode(), h5py.h5f.ACC_RDONLY, fapl)
+            assert len(h5py.File(other)) > 0
+            other.close()
+
+
+def test_what_is_asked_for_is_seen_in_a_trace(root):
+    code = "import h5py, sys; h5py.File(sys.argv[1])['flat'][:, 3, 3]"
+    with fault_server(root) as server:
+        done = run([sys.executable, "-c", code, f"{server.url}/a.h5"], connector="zarr trace=2")
+        assert f"'{server.url}/a.h5': " in done.stderr and " ranges, " in done.stderr
 
 
 def test_a_forked_child_reads_on(root):

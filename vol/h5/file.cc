@@ -348,7 +348,10 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLfile_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
-    if (object->store == nullptr) return OkStatus();
+    if (object->store == nullptr) {
+      if (args->op_type != H5VL_FILE_GET_FAPL || !IsInRemoteFile(*object)) return OkStatus();
+      return HideRemoteDriver(args->args.get_fapl.fapl_id);
+    }
     if (args->op_type == H5VL_FILE_GET_FAPL) {
       return AnswerFapl(*object->store, args->args.get_fapl.fapl_id);
     }

@@ -37,4 +37,10 @@ Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, u
   return wrapper;
 }
 
+Status HideRemoteDriver(hid_t fapl) {
+  if (!transfer::IsRemoteDriver(H5Pget_driver(fapl))) return OkStatus();
+  const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
+  return H5Pset_driver(fapl, driver, nullptr) < 0 ? host::AlreadyReported() : OkStatus();
+}
+
 }  // namespace h5zarr

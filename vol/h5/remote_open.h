@@ -21,6 +21,9 @@ bool IsRemoteAccessible(const FileName& name);
 Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags,
                              const Config& config, hid_t fapl, hid_t dxpl, void** request);
 
+// Makes the access list of a remote file one that opens others as well, and that file by its name.
+Status HideRemoteDriver(hid_t fapl);
+
 }  // namespace h5zarr
 
 #endif  // H5ZARR_H5_REMOTE_OPEN_H_

@@ -13,8 +13,9 @@ namespace h5zarr {
 namespace {
 
 constexpr uint64_t kBlockBytes = BlockCache::kBlockBytes;
-// A request takes as long as this many bytes, or longer: so much is read of what is not kept…
-constexpr uint64_t kLeastFetchBytes = 128 << 10;
+// A request takes as long as this many bytes, or longer: so much is read of what is not kept, around it, as HDF5
+// goes back and forth in what was written at one time…
+constexpr uint64_t kLeastFetchBytes = 256 << 10;
 // …and twice as much each time where reading goes on behind it, up to this.
 constexpr uint64_t kMostFetchBytes = 1 << 20;
 // Reads of more are not kept.
@@ -157,12 +158,16 @@ std::vector<RemoteFile::Run> RemoteFile::CopyKept(uint64_t offset, MutableByteSp
   return missing;
 }
 
-// How far to read on behind a run.
-void RemoteFile::ReadAhead(Run* run) {
+// Makes a run longer by what may be wanted next. Before it only where nothing is wanted there `already`.
+void RemoteFile::ReadAhead(Run* run, bool already) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool goes_on = run->begin == last_end_;
   ahead_bytes_ = goes_on ? std::min(2 * ahead_bytes_, kMostFetchBytes) : kLeastFetchBytes;
-  const uint64_t end = std::min(run->begin + ahead_bytes_, file_bytes());
+  const uint64_t begin = goes_on ? run->begin : run->begin / kLeastFetchBytes * kLeastFetchBytes;
+  const uint64_t end = std::min(begin + ahead_bytes_, file_bytes());
+  while (!already && run->begin > begin && !blocks_.Has(run->begin / kBlockBytes - 1)) {
+    run->begin -= kBlockBytes;
+  }
   while (run->end < end && !blocks_.Has(run->end / kBlockBytes)) {
     run->end = std::min(run->end + kBlockBytes, file_bytes());
   }
@@ -183,6 +188,12 @@ Status RemoteFile::Keep(uint64_t offset, ByteSpan bytes) {
 // --- what is not -----------------------------------------------------------------------------------
 
 Status RemoteFile::Fetch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
+  if (Tracing(TraceLevel::kRequests)) {
+    uint64_t bytes = 0;
+    for (const ReadOp& op : ops) bytes += op.range.length;
+    Trace("'" + name() + "': " + std::to_string(ops.size()) + " ranges, " + std::to_string(bytes) +
+          " bytes");
+  }
   for (ReadOp& op : ops) {
     op.key = store_ != nullptr ? key_ : "file";  // any does
     op.expected = generation();
@@ -248,7 +259,7 @@ Status RemoteFile::Read(uint64_t offset, MutableByteSpan target) {
   std::vector<Run> missing = CopyKept(offset, target);
   if (missing.empty()) return OkStatus();
   if (target.size() >= kLargeBytes) return FetchInto(missing, offset, target);
-  ReadAhead(&missing.back());
+  ReadAhead(&missing.back(), missing.size() > 1);
   return FetchBlocks(missing, offset, target);
 }
 

@@ -74,7 +74,7 @@ class RemoteFile final : public FileBytes {
   Status CheckSpan(uint64_t offset, uint64_t length) const;
   bool IsKept(uint64_t offset, uint64_t length);
   std::vector<Run> CopyKept(uint64_t offset, MutableByteSpan target);
-  void ReadAhead(Run* run);
+  void ReadAhead(Run* run, bool already);
   Status Keep(uint64_t offset, ByteSpan bytes);
   Status FetchBlocks(std::span<const Run> runs, uint64_t offset, MutableByteSpan target);
   Status FetchInto(std::span<const Run> runs, uint64_t offset, MutableByteSpan target);

@@ -198,6 +198,8 @@ Status SetRemoteDriver(hid_t fapl, std::string name, std::shared_ptr<RemoteFile>
   return H5Pset_driver(fapl, driver_id, &access) < 0 ? host::AlreadyReported() : OkStatus();
 }
 
+bool IsRemoteDriver(hid_t driver) { return driver_id >= 0 && driver == driver_id; }
+
 void ForgetRemoteDriver() { driver_id = H5I_INVALID_HID; }
 
 }  // namespace h5zarr::transfer

@@ -18,6 +18,8 @@ namespace h5zarr::transfer {
 // first.
 Status SetRemoteDriver(hid_t fapl, std::string name, std::shared_ptr<RemoteFile> file);
 
+bool IsRemoteDriver(hid_t driver);
+
 // The library closes, and with it the driver's identifier.
 void ForgetRemoteDriver();
 

@@ -225,7 +225,8 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
 
 Status RequireWritable(const Object* object) {
   if (object == nullptr || object->store == nullptr) return OkStatus();
-  return object->store->CheckWritable();
+  H5ZARR_RETURN_IF_ERROR(object->store->CheckWritable());
+  return object->store->BeginChange();
 }
 
 }  // namespace h5zarr

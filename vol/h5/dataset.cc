@@ -166,6 +166,7 @@ Status RestoreList(const shadow::NodeState& node, hid_t dcpl) {
 herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("dataset_get", [&]() -> Status {
     Object* object = AsObject(opaque);
+    if (object->store != nullptr) H5ZARR_RETURN_IF_ERROR(object->store->CatchUp());
     if (HasArray(object) && !IsExternal(object)) {
       if (args->op_type == H5VL_DATASET_GET_STORAGE_SIZE) {
         H5ZARR_ASSIGN_OR_RETURN(*args->args.get_storage_size.storage_size, StorageBytes(object));
@@ -225,7 +226,7 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
       H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
   if (!in_store) return NoteVirtualExtent(object, args->args.set_extent.size);
   if (old_shape == new_shape) return OkStatus();
-  object->node->dataset.chunk_list.reset();
+  object->store->NoteWritten(object->node);
   const Status resized = object->node->dataset.array->Resize(new_shape);
   // Only now: resizing may have stored the document, still with the old shape.
   object->node->document_changed = true;
@@ -267,6 +268,7 @@ herr_t dataset_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, vo
   return host::GuardValue("dataset_optional", [&]() -> Result<herr_t> {
     Object* object = AsObject(opaque);
     if (HasArray(object)) {
+      H5ZARR_RETURN_IF_ERROR(object->store->CatchUp());
       H5ZARR_ASSIGN_OR_RETURN(const std::optional<herr_t> answer,
                               AnswerChunkOperation(object, args));
       if (answer) return *answer;

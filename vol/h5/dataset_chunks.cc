@@ -225,7 +225,7 @@ Status WriteChunk(Object* object, const ChunkWriteOfHdf5Version2* args) {
                           CoordsAt(object, *array, args->offset));
   const ByteSpan given(static_cast<const std::byte*>(args->buf), args->size);
   H5ZARR_ASSIGN_OR_RETURN(const Buffer stored, FromReported(object, *array, given, args->filters));
-  object->node->dataset.chunk_list.reset();
+  object->store->NoteWritten(object->node);
   return array->WriteStoredChunk(coords, stored);
 }
 

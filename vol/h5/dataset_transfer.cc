@@ -79,7 +79,7 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
                             TransferOf(part, &resolver->second));
     const Config& config = store->config();
     batches[{config.threads, write && config.write_behind}].push_back(transfer);
-    if (write) dataset.chunk_list.reset();
+    if (write) store->NoteWritten(part.object->node);
   }
   for (auto& [manner, batch] : batches) {
     auto timing = manner.behind ? transfer::Timing::kBehind : transfer::Timing::kNow;
@@ -151,6 +151,7 @@ Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
   std::vector<DatasetPart> arrays, by_engine;
   for (const DatasetPart& part : parts) {
     if (write) H5ZARR_RETURN_IF_ERROR(RequireWritable(part.object));
+    if (part.object->store != nullptr) H5ZARR_RETURN_IF_ERROR(part.object->store->CatchUp());
     if (HasArray(part.object)) {
       const bool external = IsExternal(part.object);
       if (external) H5ZARR_RETURN_IF_ERROR(TransferNative(part, write, dxpl, request));

@@ -140,24 +140,31 @@ void PrepareHost() {
   RegisterFilters();
 }
 
-// Two parts of one store are two stores here, each with what it knows and has not stored yet: to have
-// both open is safe for readers only.
-Status RefuseOverlap(const FileName& name, bool writable) {
+// What is open of the Zarr store that the place is, or lies in, but for the place itself. Readers have
+// nothing to do with each other.
+std::vector<std::shared_ptr<StoreFile>> OpenParts(const FileName& name, bool writable) {
+  std::vector<std::shared_ptr<StoreFile>> parts;
   std::optional<std::string> outermost;
-  for (const std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
-    if (store->path() == name.path || store->forked()) continue;
-    if (!writable && !store->writable()) continue;
+  for (std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
+    if (store->path() == name.path || store->forked() || !(writable || store->writable())) continue;
     if (!outermost) outermost = OutermostStore(name.path);
-    const bool nested = store->path().starts_with(name.path + "/") ||
-                        name.path.starts_with(store->path() + "/");
-    if (!nested && OutermostStore(store->path()) != *outermost) continue;
-    return Status(StatusCode::kPermissionDenied,
-                  "unable to open '" + ShownName(name.given) + "': '" + ShownName(store->name()) +
-                      "', a part of the same Zarr store, is open, and one of them for writing; use "
-                      "the open file, or close it first",
-                  EAGAIN);
+    if (store->path().starts_with(name.path + "/") || name.path.starts_with(store->path() + "/") ||
+        OutermostStore(store->path()) == *outermost) {
+      parts.push_back(std::move(store));
+    }
   }
-  return OkStatus();
+  return parts;
+}
+
+// A part is not made or removed under the hands of whoever has another one open.
+Status RefuseOverlap(const FileName& name, const char* operation) {
+  const auto parts = OpenParts(name, true);
+  if (parts.empty()) return OkStatus();
+  return Status(StatusCode::kPermissionDenied,
+                std::string("unable to ") + operation + " '" + ShownName(name.given) + "': '" +
+                    ShownName(parts[0]->name()) +
+                    "', a part of the same Zarr store, is open; use the open file, or close it first",
+                EAGAIN);
 }
 
 Status RefuseRemote(const FileName& name) {
@@ -207,7 +214,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
       return Status(StatusCode::kAlreadyExists,
                     "unable to create '" + name.given + "': it is already open", EAGAIN);
     }
-    H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
+    H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "create"));
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags, config));
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
@@ -270,14 +277,19 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.
     GetConnector().stores.Remove(store.get());
   }
-  H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, writable));
   if (writable && IsFolder(name.path) && access(name.path.c_str(), W_OK) != 0) {
     return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
   }
+  const auto parts = OpenParts(name, writable);
+  for (const auto& part : parts) H5ZARR_RETURN_IF_ERROR(part->Save());
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                           StoreFile::Make(name.path, name.given, false, writable, config,
                                           ExecutorFor(config.threads)));
-  return OpenShadow(store, flags, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
+  Result<void*> file = OpenShadow(store, flags, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
+  if (file.ok()) {
+    for (const auto& part : parts) store->Meet(part);
+  }
+  return file;
 }
 
 Status RefuseParquetReferences(const FileName& name) {
@@ -419,7 +431,7 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
       return Status(StatusCode::kPermissionDenied,
                     "unable to delete '" + name.given + "': it is open", EBUSY);
     }
-    H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, true));
+    H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "delete"));
     shadow::ConsolidatedAbove above(name.path, Config());
     H5ZARR_RETURN_IF_ERROR(above.Invalidate());
     H5ZARR_RETURN_IF_ERROR(RemoveAll(name));

@@ -50,10 +50,12 @@ Result<std::optional<Exit>> FindExitOfMount(const Place& place) {
 
 Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   shadow::StoreFile& store = *place->object->store;
+  H5ZARR_RETURN_IF_ERROR(store.CatchUp());
   shadow::NodePtr base = place->object->node;
   if (place->loc.type == H5VL_OBJECT_BY_TOKEN) {
     base = store.FindNode(host::TokenKey(*place->loc.loc_data.loc_by_token.token));
   }
+  if (base != nullptr && !base->broken.ok()) return base->broken;
   H5ZARR_ASSIGN_OR_RETURN(place->found, store.Resolve(base, place->path()));
   place->node = place->found.node;
   // A link that is the last component was found in this store.

@@ -22,6 +22,7 @@ class ConsolidatedAbove {
 
   // Before a change at `path` or below: removes the copies, wherever there are some.
   Status Invalidate();
+  bool removed() const { return !removed_.empty(); }
   // Writes anew what Invalidate removed.
   Status Rewrite();
 

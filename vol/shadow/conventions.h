@@ -34,6 +34,7 @@ struct StoredLink {
   std::string name, source, path, kind;
   int link_class = 0;  // of a user-defined one
   std::string value;
+  bool operator==(const StoredLink&) const = default;
 };
 std::vector<StoredLink> StoredLinks(const Json& attributes);
 

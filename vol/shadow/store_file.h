@@ -210,6 +210,16 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // children of others. kChanged when it was replaced, kNotFound when it is gone.
   Status Refresh(const NodePtr& node);
 
+  // --- other parts of the same Zarr store that are open in this process ---------------------------
+  // From now on both take care of each other.
+  void Meet(const std::shared_ptr<StoreFile>& other);
+  // Before something is changed: what other parts changed is stored and taken over. Their failures.
+  Status BeginChange();
+  // Takes over what other parts have stored. Costs nothing where they have not.
+  Status CatchUp();
+  // Elements of the array are about to be written.
+  void NoteWritten(const NodePtr& node);
+
   // --- saving -----------------------------------------------------------------------------------
   // Writes every changed document and every dirty chunk. Nothing is forgotten on failure: a later call
   // tries again. Does nothing in a forked child. What somebody removed from the store meanwhile is not
@@ -282,6 +292,18 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
                            host::NativeObject native);
   Status RefreshExtent(const NodePtr& node, const std::vector<uint64_t>& shape,
                        host::NativeObject native);
+  Status RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before,
+                           host::NativeObject native);
+
+  // store_file_parts.cc
+  std::vector<std::shared_ptr<StoreFile>> OtherParts();
+  void TellOthers(const std::string& path);
+  void TellOthersOfConsolidated();
+  Status CatchUpAt(const std::string& path);
+  static bool IsOfOneDocument(const NodeState& node);
+  static void LookAgain(const NodePtr& group);
+  Status LetGo(const NodePtr& node, const Status& why);
+  Status RefreshLinks(const NodePtr& group, const zarr::Node& now, host::NativeObject native);
 
   // store_file_save.cc
   Status CopyAllExternal();
@@ -346,6 +368,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool saving_ = false;              // closing what saving opened is no reason to save
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close
+  bool above_noted_ = false;         // the same of the stores it lies in
   ConsolidatedAbove consolidated_above_;
   std::size_t pending_nodes_ = 0;    // that became changed since the last Save
   zarr::Node root_node_;             // until the root's NodeState exists
@@ -356,6 +379,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool in_mounts_ = false;
   host::NativeHandle anchor_;        // in mounts, while objects are open: the root group
   std::set<void*> holders_;          // native files
+  std::vector<std::weak_ptr<StoreFile>> parts_;  // see Meet
+  std::set<std::string> told_;       // paths of what others stored and this one has not looked at since
+  bool touched_ = false;             // something may have been changed since the last Save
 };
 
 // The process's open stores, by path and by the shadow's file number. Leaked with the connector.

@@ -171,6 +171,8 @@ void StoreFile::MovePaths(const std::string& from, const std::string& to) {
   for (const NodePtr& node : nodes_.Move(from, to)) {
     if (node->dataset.array != nullptr) node->dataset.array->MovedTo(store_.get(), node->path);
   }
+  TellOthers(from);
+  TellOthers(to);
 }
 
 Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
@@ -199,6 +201,7 @@ Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
 // The node that stood for a link goes with the link.
 Status StoreFile::RemoveStub(const NodePtr& parent, const std::string& name) {
   H5ZARR_RETURN_IF_ERROR(BeforeChange());
+  TellOthers(JoinPath(parent->path, name));
   return hierarchy_.Remove(JoinPath(parent->path, name));
 }
 
@@ -239,6 +242,7 @@ Status StoreFile::Discard(const NodePtr& node) {
   if (node->stored) {
     H5ZARR_RETURN_IF_ERROR(BeforeChange());
     WaitForJobs();
+    TellOthers(path);
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(path));
   }
   nodes_.Forget(path);

@@ -1,8 +1,11 @@
-// Refreshing: what other processes changed in the store since an object was loaded.
+// Refreshing: what others changed in the store since an object was loaded.
 
 #include "host/error_stack.h"
+#include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/json_text.h"
 #include "shadow/store_file.h"
+#include "shadow/virtual_layout.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -31,16 +34,31 @@ bool IsSameArray(const zarr::ArrayMetadata& loaded, const zarr::ArrayMetadata& n
          loaded.fill == now.fill && loaded.codecs == now.codecs;
 }
 
+NodeState::Kind KindOf(const zarr::Node& node) {
+  if (node.is_array() || IsVirtualNode(node.attributes())) return NodeState::Kind::kDataset;
+  if (Hdf5Member(node.attributes(), "kind") == "datatype") return NodeState::Kind::kDatatype;
+  return NodeState::Kind::kGroup;
+}
+
+bool SameDimensions(const zarr::ArrayMetadata& a, const zarr::ArrayMetadata& b, std::string_view name,
+                    std::size_t rank) {
+  return DimensionNamesOf(a) == DimensionNamesOf(b) &&
+         RoleFromMetadata(a, name, rank) == RoleFromMetadata(b, name, rank) &&
+         RecordedScales(a.attributes, rank) == RecordedScales(b.attributes, rank) &&
+         RecordedLabels(a.attributes, rank) == RecordedLabels(b.attributes, rank);
+}
+
 }  // namespace
 
 Status StoreFile::Refresh(const NodePtr& node) {
-  if (node == nullptr || !node->placed || !node->stored || node->dirty() || root_is_array_) {
-    return OkStatus();
-  }
+  const bool made_up = root_is_array_ && node == root_;
+  if (node == nullptr || !node->placed || node->dirty() || made_up) return OkStatus();
+  if (!node->stored && !node->node.implicit) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(LoadRoot());
   const std::string name = "'/" + node->path + "' of '" + name_ + "'";
   H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> now, hierarchy_.Open(node->path));
   if (!now) return NotFoundError(name + " was removed from the store");
-  if (now->is_array() != node->node.is_array() ||
+  if (KindOf(*now) != node->kind || now->is_array() != node->node.is_array() ||
       (now->is_array() && !IsSameArray(node->node.array(), now->array()))) {
     return ChangedError(name + " was replaced by another object: open it anew");
   }
@@ -48,17 +66,35 @@ Status StoreFile::Refresh(const NodePtr& node) {
   H5ZARR_RETURN_IF_ERROR(RefreshAttributes(node->node, *now, native.object()));
   if (now->is_array()) {
     H5ZARR_RETURN_IF_ERROR(RefreshExtent(node, now->array().shape, native.object()));
+  } else if (node->kind == NodeState::Kind::kGroup) {
+    H5ZARR_RETURN_IF_ERROR(RefreshLinks(node, *now, native.object()));
   }
-  node->node = std::move(*now);
-  // Children that others made are looked for again.
-  node->group.absent.clear();
-  node->group.names.reset();
-  node->group.filled = false;
-  return OkStatus();
+  const zarr::Node before = std::exchange(node->node, std::move(*now));
+  node->stored = !node->node.implicit;
+  LookAgain(node);
+  return node->node.is_array() ? RefreshDimensions(node, before.array(), native.object()) : OkStatus();
+}
+
+Status StoreFile::RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before,
+                                    NativeObject native) {
+  const zarr::ArrayMetadata& now = node->node.array();
+  const std::size_t rank = now.shape.size() - node->dataset.element.elem_dims.size();
+  if (SameDimensions(before, now, NameOf(node->path), rank)) return OkStatus();
+  for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST"}) {
+    H5ZARR_RETURN_IF_ERROR(DeleteNativeAttribute(native, name));
+  }
+  node->dataset.is_scale = false;
+  node->dataset.references_pending = false;
+  node->dataset.attached.clear();
+  return LoadDimensions(nodes_.At(std::string(ParentOf(node->path))), node, native);
 }
 
 Status StoreFile::RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now,
                                     NativeObject native) {
+  const Json comment = Hdf5Member(now.attributes(), "comment");
+  if (comment != Hdf5Member(loaded.attributes(), "comment")) {
+    H5ZARR_RETURN_IF_ERROR(WriteNativeComment(native, TextFromJson(comment).value_or("")));
+  }
   const Json before = AttributesForProgram(loaded);
   const Json after = AttributesForProgram(now);
   const auto description = [](const zarr::Node& node, const std::string& name) {

@@ -117,13 +117,13 @@ Result<Json> CommittedType(NativeObject native) {
 
 // Before the first change of this session: consolidated metadata would lie from now on.
 Status StoreFile::BeforeChange() {
-  if (change_noted_) return OkStatus();
-  if (!created_ && !root_is_array_) {
+  if (!change_noted_ && !created_ && !root_is_array_) {
     H5ZARR_ASSIGN_OR_RETURN(had_consolidated_, hierarchy_.HasConsolidated());
     if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.InvalidateConsolidated());
   }
-  H5ZARR_RETURN_IF_ERROR(consolidated_above_.Invalidate());
   change_noted_ = true;
+  if (!above_noted_) H5ZARR_RETURN_IF_ERROR(consolidated_above_.Invalidate());
+  above_noted_ = true;
   return OkStatus();
 }
 
@@ -176,6 +176,7 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
   node->document_changed = false;
   node->changed_attributes.clear();
   node->group.links_changed = false;
+  TellOthers(node->path);
   return OkStatus();
 }
 
@@ -446,16 +447,20 @@ Status StoreFile::Save(Purpose purpose) {
   for (const NodePtr& node : changed) {
     if (!node->dataset.renames.empty()) note(OpenElements(node).status());
     if (node->dataset.array != nullptr) note(node->dataset.array->Flush());
+    TellOthers(node->path);
   }
+  touched_ = !first.ok();
   return first;
 }
 
 Status StoreFile::SaveForClose() {
   H5ZARR_RETURN_IF_ERROR(Save(Purpose::kClose));
   if (!change_noted_ || !writable_ || forked() || !CheckThere().ok()) return OkStatus();
+  const bool rewrites = had_consolidated_ || consolidated_above_.removed();
   if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
   H5ZARR_RETURN_IF_ERROR(consolidated_above_.Rewrite());
-  change_noted_ = false;
+  change_noted_ = above_noted_ = false;
+  if (rewrites) TellOthersOfConsolidated();
   return OkStatus();
 }
 

@@ -70,6 +70,13 @@ Status Hierarchy::InvalidateAbove(std::string_view path) {
   return OkStatus();
 }
 
+void Hierarchy::ForgetUnconsolidated() {
+  unconsolidated_.clear();
+  if (has_consolidated_.value_or(false)) return;
+  has_consolidated_.reset();
+  consolidated_invalidated_ = false;
+}
+
 Status Hierarchy::RewriteConsolidated() {
   return NoThrow("consolidated metadata", [&]() -> Status {
     H5ZARR_ASSIGN_OR_RETURN(const bool found, HasConsolidated());

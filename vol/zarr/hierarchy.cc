@@ -210,6 +210,13 @@ Result<std::vector<std::string>> Hierarchy::ListNames(std::string_view path_view
   });
 }
 
+void Hierarchy::Forget(std::string_view path) {
+  std::erase_if(groups_, [&](const std::string& group) {
+    return group == path || path.empty() ||
+           (group.starts_with(path) && group[path.size()] == '/');
+  });
+}
+
 Status Hierarchy::Write(const Node& node) {
   return NoThrow(node.path, [&]() -> Status {
     if (!CanBePath(node.path)) {

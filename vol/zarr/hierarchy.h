@@ -76,6 +76,12 @@ class Hierarchy {
   Status InvalidateConsolidated();
   Status RewriteConsolidated();
 
+  // Another writer changed something at or below `path`: nothing is remembered of it.
+  void Forget(std::string_view path);
+  // Another writer may have written consolidated metadata anew: that of the root is asked for again, unless
+  // it was removed here, that of groups is removed again.
+  void ForgetUnconsolidated();
+
   // How many documents were read so far (for tests of laziness).
   uint64_t documents_read() const { return documents_read_; }
 

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "shadow/chunk_map.h"
+#include "shadow/element_form.h"
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
 #include "shadow/number_json.h"
@@ -31,20 +32,6 @@ Handle MakeSpace(const std::optional<std::vector<hsize_t>>& dims) {
   return Handle(H5Screate_simple(static_cast<int>(dims->size()), dims->data(), nullptr));
 }
 
-Result<Json> ElementsToJson(hid_t type, const std::vector<hsize_t>& dims, std::size_t depth,
-                            const std::byte* first, const ReferenceResolver& references) {
-  if (depth == dims.size()) return ElementToJson(type, first, references);
-  uint64_t stride_bytes = H5Tget_size(type);
-  for (std::size_t d = depth + 1; d < dims.size(); ++d) stride_bytes *= dims[d];
-  Json list = Json::array();
-  for (hsize_t i = 0; i < dims[depth]; ++i) {
-    H5ZARR_ASSIGN_OR_RETURN(
-        Json item, ElementsToJson(type, dims, depth + 1, first + i * stride_bytes, references));
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
 Json ReferenceObject(const Json& path) {
   Json target = Json::object();
   target["source"] = ".";
@@ -58,8 +45,8 @@ Result<Json> ValueToJson(const AttributeValue& value, const ReferenceResolver& r
   const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
   if (!dims) return Json();
   H5ZARR_ASSIGN_OR_RETURN(
-      Json json, ElementsToJson(value.type(), *dims, 0, static_cast<const std::byte*>(value.data()),
-                                references));
+      Json json, ElementForm(value.type())
+                     .ListsToJson(*dims, 0, static_cast<const std::byte*>(value.data()), references));
   if (dims->empty() && IsObjectReference(value.type())) return ReferenceObject(json);
   return json;
 }
@@ -92,8 +79,9 @@ Result<AttributeValue> MakeValue(Handle type, const std::optional<std::vector<hs
   if (*size_bytes > 0) std::memset(data.data(), 0, *size_bytes);
   AttributeValue value(std::move(type), std::move(space), std::move(data));
   auto* at = static_cast<std::byte*>(value.data());
+  const ElementForm form(value.type());
   for (const Json* element : elements) {
-    H5ZARR_RETURN_IF_ERROR(ElementFromJson(*element, value.type(), at, references));
+    H5ZARR_RETURN_IF_ERROR(form.FromJson(*element, at, references));
     at += elem_bytes;
   }
   return value;
@@ -267,7 +255,7 @@ Json EncodedFillValue(const Json& value, const DType& dtype, int zarr_format) {
   const Handle type = MakeFloat(dtype.item_bytes, dtype.format, Endian::kLittle);
   const Handle wide = MakeFloat(8, "", Endian::kLittle);
   unsigned char bytes[8] = {};
-  if (!type.valid() || !FloatElementFromJson(single, type.get(), bytes).ok() ||
+  if (!type.valid() || !NumberForm(type.get()).FromJson(single, bytes).ok() ||
       H5Tconvert(type.get(), wide.get(), 1, bytes, nullptr, H5P_DEFAULT) < 0) {
     return value;
   }

@@ -16,31 +16,6 @@
 namespace h5zarr::shadow {
 namespace {
 
-// The bytes of an element of at most 8 bytes as a number, whatever their order.
-uint64_t ReadBits(hid_t type, const void* element) {
-  const std::size_t size_bytes = H5Tget_size(type);
-  const auto* bytes = static_cast<const unsigned char*>(element);
-  const bool big = TypeOrder(type) == Endian::kBig;
-  uint64_t bits = 0;
-  for (std::size_t i = 0; i < size_bytes; ++i) {
-    bits |= uint64_t{bytes[big ? size_bytes - 1 - i : i]} << (8 * i);
-  }
-  return bits;
-}
-
-void WriteBits(hid_t type, uint64_t bits, void* element) {
-  const std::size_t size_bytes = H5Tget_size(type);
-  auto* bytes = static_cast<unsigned char*>(element);
-  const bool big = TypeOrder(type) == Endian::kBig;
-  for (std::size_t i = 0; i < size_bytes; ++i) {
-    bytes[big ? size_bytes - 1 - i : i] = static_cast<unsigned char>(bits >> (8 * i));
-  }
-}
-
-bool IsSigned(hid_t type) {
-  return TypeClass(type) == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_NONE;
-}
-
 // Numbers whose bits lie in the low end of at most 8 bytes, in plain order.
 bool HasSimpleBits(hid_t type) {
   const H5T_order_t order = H5Tget_order(type);
@@ -127,72 +102,114 @@ Status BytesElementFromJson(const Json& json, void* element, std::size_t size_by
                       std::to_string(size_bytes) + " bytes");
 }
 
-Result<Json> IntegerElementToJson(hid_t type, const void* element) {
-  const std::size_t precision = H5Tget_precision(type);
-  if (!HasSimpleBits(type)) return BytesElementToJson(element, H5Tget_size(type));
-  uint64_t bits = ReadBits(type, element);
-  const unsigned unused = static_cast<unsigned>(64 - precision);
-  bits <<= unused;
-  if (IsSigned(type)) return Json(static_cast<int64_t>(bits) >> unused);
-  return Json(bits >> unused);
+NumberForm::NumberForm(hid_t type) : type_(type), size_bytes_(H5Tget_size(type)) {
+  big_endian_ = TypeOrder(type) == Endian::kBig;
+  if (TypeClass(type) != H5T_FLOAT) {
+    if (!HasSimpleBits(type)) return;
+    kind_ = Kind::kInteger;
+    signed_ = TypeClass(type) == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_NONE;
+    unused_bits_ = static_cast<unsigned>(64 - H5Tget_precision(type));
+    return;
+  }
+  const std::optional<std::string> format = FloatFormat(type);
+  if (!format) return;
+  plain_nan_ = PlainNan(type);
+  kind_ = Kind::kOtherFloat;
+  if (format->empty() && size_bytes_ == sizeof(double)) kind_ = Kind::kHostDouble;
+  if (format->empty() && size_bytes_ == sizeof(float)) kind_ = Kind::kHostFloat;
+  if (kind_ == Kind::kOtherFloat) host_double_ = HostDouble();
 }
 
-Status IntegerElementFromJson(const Json& json, hid_t type, void* element) {
-  const std::size_t size_bytes = H5Tget_size(type);
-  if (!HasSimpleBits(type)) return BytesElementFromJson(json, element, size_bytes);
-  if (!json.is_number_integer()) return BadElement(json, type);
-  const unsigned unused = static_cast<unsigned>(64 - H5Tget_precision(type));
+// The bytes of an element of at most 8 bytes as a number, whatever their order.
+uint64_t NumberForm::ReadBits(const void* element) const {
+  const auto* bytes = static_cast<const unsigned char*>(element);
+  uint64_t bits = 0;
+  for (std::size_t i = 0; i < size_bytes_; ++i) {
+    bits |= uint64_t{bytes[big_endian_ ? size_bytes_ - 1 - i : i]} << (8 * i);
+  }
+  return bits;
+}
+
+void NumberForm::WriteBits(uint64_t bits, void* element) const {
+  auto* bytes = static_cast<unsigned char*>(element);
+  for (std::size_t i = 0; i < size_bytes_; ++i) {
+    bytes[big_endian_ ? size_bytes_ - 1 - i : i] = static_cast<unsigned char>(bits >> (8 * i));
+  }
+}
+
+Result<double> NumberForm::Value(const void* element) const {
+  if (kind_ == Kind::kHostDouble) return std::bit_cast<double>(ReadBits(element));
+  if (kind_ == Kind::kHostFloat) {
+    return double{std::bit_cast<float>(static_cast<uint32_t>(ReadBits(element)))};
+  }
+  double value = 0;
+  if (!Convert(type_, element, host_double_.get(), &value)) return Hdf5Failure("to convert a float");
+  return value;
+}
+
+Result<Json> NumberForm::ToJson(const void* element) const {
+  if (kind_ == Kind::kBytes) return BytesElementToJson(element, size_bytes_);
+  if (kind_ == Kind::kInteger) {
+    const uint64_t bits = ReadBits(element) << unused_bits_;
+    if (signed_) return Json(static_cast<int64_t>(bits) >> unused_bits_);
+    return Json(bits >> unused_bits_);
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const double value, Value(element));
+  if (std::isnan(value)) {
+    const uint64_t bits = ReadBits(element);
+    return bits == plain_nan_ ? Json("NaN") : HexBits(bits, size_bytes_);
+  }
+  if (std::isinf(value)) return Json(value > 0 ? "Infinity" : "-Infinity");
+  return Json(size_bytes_ == 4 ? ShortestDouble(static_cast<float>(value)) : value);
+}
+
+Status NumberForm::FromJson(const Json& json, void* element) const {
+  if (kind_ == Kind::kBytes) return BytesElementFromJson(json, element, size_bytes_);
+  return kind_ == Kind::kInteger ? IntegerFromJson(json, element) : FloatFromJson(json, element);
+}
+
+Status NumberForm::IntegerFromJson(const Json& json, void* element) const {
+  if (!json.is_number_integer()) return BadElement(json, type_);
   const bool negative = !json.is_number_unsigned() && json.get<int64_t>() < 0;
   const uint64_t bits = json.get<uint64_t>();
   bool fits;
-  if (IsSigned(type)) {
+  if (signed_) {
     const int64_t value = static_cast<int64_t>(bits);
-    fits = (negative || value >= 0) && (value << unused >> unused) == value;
+    fits = (negative || value >= 0) && (value << unused_bits_ >> unused_bits_) == value;
   } else {
-    fits = !negative && (bits << unused >> unused) == bits;
+    fits = !negative && (bits << unused_bits_ >> unused_bits_) == bits;
   }
-  if (!fits) return BadElement(json, type);
-  WriteBits(type, bits << unused >> unused, element);
+  if (!fits) return BadElement(json, type_);
+  WriteBits(bits << unused_bits_ >> unused_bits_, element);
   return OkStatus();
 }
 
-Result<Json> FloatElementToJson(hid_t type, const void* element) {
-  const std::size_t size_bytes = H5Tget_size(type);
-  if (!FloatFormat(type)) return BytesElementToJson(element, size_bytes);
-  double value = 0;
-  if (!Convert(type, element, HostDouble().get(), &value)) return Hdf5Failure("to convert a float");
-  if (std::isnan(value)) {
-    const uint64_t bits = ReadBits(type, element);
-    return bits == PlainNan(type) ? Json("NaN") : HexBits(bits, size_bytes);
-  }
-  if (std::isinf(value)) return Json(value > 0 ? "Infinity" : "-Infinity");
-  return Json(size_bytes == 4 ? ShortestDouble(static_cast<float>(value)) : value);
-}
-
-Status FloatElementFromJson(const Json& json, hid_t type, void* element) {
-  const std::size_t size_bytes = H5Tget_size(type);
-  if (!FloatFormat(type)) return BytesElementFromJson(json, element, size_bytes);
+Status NumberForm::FloatFromJson(const Json& json, void* element) const {
   std::optional<double> value;
   if (json.is_number()) value = json.get<double>();
   if (json.is_string()) {
     const auto& text = json.get_ref<const std::string&>();
-    if (const std::optional<uint64_t> bits = ParseHexBits(text, size_bytes)) {
-      WriteBits(type, *bits, element);
+    if (const std::optional<uint64_t> bits = ParseHexBits(text, size_bytes_)) {
+      WriteBits(*bits, element);
       return OkStatus();
     }
     value = NonFiniteWord(text);
   }
-  if (!value) return BadElement(json, type);
-  if (std::isnan(*value) && PlainNan(type) != 0) {
-    WriteBits(type, PlainNan(type), element);
+  if (!value) return BadElement(json, type_);
+  if (std::isnan(*value) && plain_nan_ != 0) {
+    WriteBits(plain_nan_, element);
     return OkStatus();
   }
   // Not by HDF5, which makes infinity of FLT_MAX's shortest decimals.
-  if (size_bytes == 4) {
-    WriteBits(type, std::bit_cast<uint32_t>(static_cast<float>(*value)), element);
+  if (size_bytes_ == 4) {
+    WriteBits(std::bit_cast<uint32_t>(static_cast<float>(*value)), element);
     return OkStatus();
   }
-  if (!Convert(HostDouble().get(), &*value, type, element)) {
+  if (kind_ == Kind::kHostDouble) {
+    WriteBits(std::bit_cast<uint64_t>(*value), element);
+    return OkStatus();
+  }
+  if (!Convert(host_double_.get(), &*value, type_, element)) {
     return Hdf5Failure("to convert a float");
   }
   return OkStatus();

@@ -9,19 +9,40 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "host/handle.h"
 #include "zarr/json.h"
 
 namespace h5zarr::shadow {
 
 using zarr::Json;
 
-// A number that Zarr has no type for is base64 of its bytes. Floats are as short as their width
-// allows.
-Result<Json> IntegerElementToJson(hid_t type, const void* element);
-Result<Json> FloatElementToJson(hid_t type, const void* element);
-// kCorrupt where `json` is no number that `type` can hold.
-Status IntegerElementFromJson(const Json& json, hid_t type, void* element);
-Status FloatElementFromJson(const Json& json, hid_t type, void* element);
+// How numbers of one type are written, looked up once for any number of elements. A number that Zarr has no
+// type for is base64 of its bytes. Floats are as short as their width allows.
+class NumberForm {
+ public:
+  // `type`, an integer, bitfield or float, must outlive this.
+  explicit NumberForm(hid_t type);
+  Result<Json> ToJson(const void* element) const;
+  // kCorrupt where `json` is no number that the type can hold.
+  Status FromJson(const Json& json, void* element) const;
+
+ private:
+  enum class Kind { kBytes, kInteger, kHostFloat, kHostDouble, kOtherFloat };
+  uint64_t ReadBits(const void* element) const;
+  void WriteBits(uint64_t bits, void* element) const;
+  Result<double> Value(const void* element) const;
+  Status IntegerFromJson(const Json& json, void* element) const;
+  Status FloatFromJson(const Json& json, void* element) const;
+
+  hid_t type_;
+  Kind kind_ = Kind::kBytes;
+  std::size_t size_bytes_;
+  bool big_endian_ = false;
+  bool signed_ = false;
+  unsigned unused_bits_ = 0;  // of 64, of an integer
+  uint64_t plain_nan_ = 0;    // of a float: what "NaN" stands for, or 0
+  Handle host_double_;        // of a float that HDF5 converts
+};
 
 // "NaN", "Infinity", "-Infinity".
 std::optional<double> NonFiniteWord(std::string_view word);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "host/handle.h"
+#include "shadow/element_form.h"
 #include "transfer/elements.h"
 #include "transfer/vlen.h"
 
@@ -10,11 +11,11 @@ namespace h5zarr::transfer {
 
 namespace {
 
-Status ElementFromText(const VlenRef& ref, hid_t type, std::byte* element,
+Status ElementFromText(const VlenRef& ref, const shadow::ElementForm& form, std::byte* element,
                        const shadow::ReferenceResolver& references) {
   H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json,
                           zarr::ParseJson(AsText(ByteSpan(ref.data, ref.size_bytes)), "element"));
-  return shadow::ElementFromJson(json, type, element, references);
+  return form.FromJson(json, element, references);
 }
 
 }  // namespace
@@ -22,6 +23,7 @@ Status ElementFromText(const VlenRef& ref, hid_t type, std::byte* element,
 Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
                     const shadow::ReferenceResolver& references) {
   // In place: towards the end where the memory form is smaller, else from the end.
+  const shadow::ElementForm form(type);
   const bool forward = type_bytes <= sizeof(VlenRef);
   for (uint64_t step = 0; step < elems; ++step) {
     const uint64_t i = forward ? step : elems - 1 - step;
@@ -29,7 +31,7 @@ Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_b
     std::byte* element = work + i * type_bytes;
     std::memset(element, 0, type_bytes);
     if (ref.size_bytes == 0) continue;
-    const Status status = ElementFromText(ref, type, element, references);
+    const Status status = ElementFromText(ref, form, element, references);
     if (status.ok()) continue;
     std::byte* made = forward ? work : work + (i + 1) * type_bytes;
     ReclaimElements(made, step, type);
@@ -41,9 +43,10 @@ Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_b
 Status JsonToStored(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
                     const shadow::ReferenceResolver& references, VlenArena& arena) {
   arena.texts.resize(elems);
+  const shadow::ElementForm form(type);
   for (uint64_t i = 0; i < elems; ++i) {
     H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json,
-                            shadow::ElementToJson(type, work + i * type_bytes, references));
+                            form.ToJson(work + i * type_bytes, references));
     arena.texts[i] = zarr::DumpJson(json, -1);
   }
   for (uint64_t i = 0; i < elems; ++i) StoreAt(work, i, RefTo(arena.texts[i]));

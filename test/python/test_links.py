@@ -6,9 +6,10 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+import zarr
 from h5py import h5g, h5p, h5t
 
-from support import documents, forget_hdf5, read_zarr_python, tree
+from support import assert_equal, documents, forget_hdf5, read_zarr_python, tensorstore_spec, tree
 
 KINDS = [".zarr", ".h5"]
 
@@ -591,3 +592,15 @@ def test_circular_links_fail_as_in_a_file(tmp_path):
                 lambda: f[name], lambda: f.get(name), lambda: name in f, lambda: f.create_group(name + "/new"),
                 lambda: f.get(name, getlink=True).path, lambda: f.move(name, name + "/x"))])
     assert said[0] == said[1] and RuntimeError in said[0]
+
+
+def test_names_with_two_underscores_are_names(store):
+    with h5py.File(store, "w") as f:
+        f["__first_version__/__a"] = np.arange(3)
+    with h5py.File(store, "r") as f:
+        assert list(f) == ["__first_version__"]
+        assert_equal(f["__first_version__/__a"][...], np.arange(3))
+    assert_equal(zarr.open_group(store, mode="r")["__first_version__/__a"][...], np.arange(3))
+    path = os.path.join(store, "__first_version__", "__a")
+    tensorstore = pytest.importorskip("tensorstore", reason="no tensorstore wheel for this Python")
+    assert_equal(tensorstore.open(tensorstore_spec(path)).result().read().result(), np.arange(3))

@@ -85,6 +85,29 @@ def test_a_folder_of_something_else_is_never_touched(store, mode):
     assert tree(store) == before
 
 
+def test_a_folder_that_is_no_store_is_refused_by_that_name(tmp_path):
+    (tmp_path / "deep").mkdir()
+    with pytest.raises(IsADirectoryError, match="no Zarr store"):
+        h5py.File(tmp_path, "r")
+
+
+@pytest.mark.parametrize("url", ["az://bucket/x.zarr", "gs://bucket/x.zarr", "abfs://c@account/x.zarr"])
+@pytest.mark.parametrize("mode", ["r", "r+", "w"])
+def test_urls_that_are_not_supported_are_refused_as_urls(url, mode, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match="https?://.*only"):
+        h5py.File(url, mode)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_may_have_the_name_of_a_scheme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gs:" / "bucket").mkdir(parents=True)
+    with h5py.File("gs://bucket/x.zarr", "w") as f:
+        f["a"] = 1
+    assert first(tmp_path / "gs:" / "bucket" / "x.zarr") == ["a"]
+
+
 def test_w_takes_an_empty_folder(store):
     os.mkdir(store)
     with h5py.File(store, "w") as f:

@@ -1,5 +1,6 @@
 """Stores written by others, without any attribute of ours, read through h5py like their own readers do."""
 import itertools
+import json
 import os
 
 import h5py
@@ -8,7 +9,7 @@ import pytest
 import zarr
 from numcodecs import BZ2, LZ4, LZMA, Blosc, Delta, GZip, Shuffle, Zlib, Zstd
 
-from support import assert_equal, numbers, tensorstore_spec
+from support import assert_equal, numbers, run, tensorstore_spec, tool
 
 NUMBER_TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
                 ">i2", ">u4", ">i8", ">f4", ">f8"]
@@ -223,17 +224,44 @@ def test_shards_written_by_zarrs(store, codec):
     assert_reads(store, data)
 
 
-def test_unknown_codec_is_an_error_for_that_array_only(store):
+@pytest.fixture
+def unknown_codec(store):
+    """A store with an array `a` that has one, and another `b`."""
     write(store, numbers((4,), "i4"), chunks=(2,))
+    zarr.open_group(store)["a"].attrs["units"] = "mm"
     document = os.path.join(store, "a", "zarr.json")
     text = open(document).read()
     assert '"zstd"' in text
     open(document, "w").write(text.replace('"zstd"', '"nobody.knows"'))
     zarr.create_array(os.path.join(store, "b"), data=np.arange(3))
-    with h5py.File(store, "r") as f:
+    return store
+
+
+def test_of_an_array_with_an_unknown_codec_only_the_elements_are_out_of_reach(unknown_codec):
+    document = os.path.join(unknown_codec, "a", "zarr.json")
+    before = json.load(open(document))
+    with h5py.File(unknown_codec, "r+") as f:
+        seen = {}
+        f.visititems(lambda name, object: seen.update({name: object.shape}))
+        assert seen == {"a": (4,), "b": (3,)}
         assert f["b"][...].tolist() == [0, 1, 2]
-        with pytest.raises((OSError, KeyError), match="nobody.knows"):
-            f["a"][...]
+        a = f["a"]
+        assert (a.shape, a.dtype, a.chunks, dict(a.attrs)) == ((4,), np.dtype("i4"), (2,), {"units": "mm"})
+        for use in (lambda: a[...], lambda: a[0], lambda: a.__setitem__(0, 1), lambda: a.id.get_num_chunks(),
+                    lambda: a.id.read_direct_chunk((0,)), lambda: a.resize((3,))):
+            with pytest.raises((OSError, RuntimeError, ValueError), match="nobody.knows"):
+                use()
+        a.attrs["more"] = 1
+    after = json.load(open(document))
+    assert after["attributes"] == {"units": "mm", "more": 1}
+    assert {**after, "attributes": 0} == {**before, "attributes": 0}
+
+
+def test_tools_show_a_store_with_an_unknown_codec(unknown_codec):
+    shown = run([tool("h5dump"), unknown_codec]).stdout
+    assert 'DATASET "a"' in shown and '"mm"' in shown and "0, 1, 2" in shown
+    listed = run([tool("h5ls"), "-r", unknown_codec])
+    assert listed.returncode == 0 and "ERROR" not in listed.stdout and "{4" in listed.stdout
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped"])

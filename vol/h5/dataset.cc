@@ -318,6 +318,11 @@ Result<void*> OpenArrayOf(void* wrapper, uint64_t cache_bytes) {
   if (!HasArray(object)) return wrapper;
   const Status opened = object->store->OpenArray(object->node, cache_bytes).status();
   if (opened.ok()) return wrapper;
+  // As with HDF5's own files whose filters are missing, only the elements are out of reach.
+  if (opened.code() == StatusCode::kUnsupported &&
+      zarr::Array::CheckCodecs(object->node->node.array()).code() == StatusCode::kUnsupported) {
+    return wrapper;
+  }
   host::KeepErrors keep;
   CloseObject("dataset_open", wrapper, H5VLdataset_close, host::DefaultDxpl(), nullptr);
   return opened;

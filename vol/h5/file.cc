@@ -175,6 +175,21 @@ Status RefuseRemote(const FileName& name) {
                           "': HDF5 files cannot be made in a bucket; names that end in .zarr become Zarr stores");
 }
 
+Status RefuseForeignUrl(const FileName& name) {
+  if (!IsForeignUrl(name.given)) return OkStatus();
+  return UnsupportedError("'" + ShownName(name.given) +
+                          "': of URLs only http://, https://, s3:// and file:// are opened; what is public in "
+                          "an object store has an https:// URL, too");
+}
+
+Status RefuseFolder(const FileName& name) {
+  if (!IsFolder(name.path)) return OkStatus();
+  return Status(StatusCode::kUnsupported,
+                "'" + name.given + "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
+                ".zarray, and there is none a few levels below",
+                EISDIR);
+}
+
 // A new file of this name would hide a version.
 Status RefuseVersion(const FileName& name) {
   const auto version = FindIcechunk(name.path);
@@ -205,6 +220,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     const FileName name = ParseFileName(given);
     if (IsHttpUrl(name.path) && HasDefaultDriver(fapl)) return RefuseRemote(name);
     H5ZARR_RETURN_IF_ERROR(RefuseVersion(name));
+    if (HasDefaultDriver(fapl)) H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
     if (!CreatesZarr(name, config, fapl)) {
       if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
       if (HasDefaultDriver(fapl)) H5ZARR_RETURN_IF_ERROR(RefuseWithinStore(name));
@@ -319,7 +335,11 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       return OpenStore(name, flags, config, fapl, dxpl, request);
     }
     if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
-    H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
+    if (HasDefaultDriver(fapl)) {
+      H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
+      H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
+      H5ZARR_RETURN_IF_ERROR(RefuseFolder(name));
+    }
     H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
     void* under = H5VLfile_open(given, flags, native_fapl.get(), dxpl, request);
     if (under == nullptr) {

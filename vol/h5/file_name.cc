@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <memory>
@@ -15,6 +16,18 @@
 
 namespace h5zarr {
 namespace {
+
+// "gs" of "gs://bucket/key"; "" where there is no scheme.
+std::string_view SchemeOf(std::string_view name) {
+  const std::size_t end = name.find("://");
+  if (end == std::string_view::npos || end < 2) return {};
+  const auto is_of_scheme = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '-' || c == '.';
+  };
+  const std::string_view scheme = name.substr(0, end);
+  return std::all_of(scheme.begin(), scheme.end(), is_of_scheme) ? scheme : std::string_view();
+}
 
 // Without '/' at the end of the path: the same store by either name.
 std::string CanonicalUrl(Url url) {
@@ -73,6 +86,11 @@ FileName ParseFileName(const char* given) {
   if (folder == "/") folder.clear();
   name.path = folder + path.substr(slash);
   return name;
+}
+
+bool IsForeignUrl(const std::string& given) {
+  const std::string scheme(SchemeOf(given));
+  return !scheme.empty() && scheme != "file" && !IsRemoteName(given) && !IsFolder(scheme + ":");
 }
 
 bool IsFolder(const std::string& path) {

@@ -16,6 +16,9 @@ struct FileName {
 
 FileName ParseFileName(const char* given);
 
+// A URL of a scheme that nothing here opens. (A folder may be called "gs:".)
+bool IsForeignUrl(const std::string& given);
+
 bool IsFolder(const std::string& path);
 bool IsEmptyFolder(const std::string& path);
 // A folder with a Zarr document of its own. At most four `stat`s.

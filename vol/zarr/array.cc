@@ -11,6 +11,13 @@ namespace h5zarr::zarr {
 
 // --- opening ----------------------------------------------------------------------------------
 
+Status Array::CheckCodecs(const ArrayMetadata& metadata) {
+  return Guarded([&] {
+    return CodecChain::Make(metadata.dtype, metadata.chunk_shape, metadata.codecs, metadata.fill)
+        .status();
+  });
+}
+
 Result<std::unique_ptr<Array>> Array::Open(Store* store, std::string path, ArrayMetadata metadata,
                                            const ArrayOptions& options) {
   return Guarded([&] { return Impl::Open(store, std::move(path), std::move(metadata), options); });

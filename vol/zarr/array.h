@@ -102,6 +102,9 @@ struct ChunkInfo {
 // change, calls wait for the array's jobs.
 class Array {
  public:
+  // kUnsupported, naming it, where one of the codecs is unknown: only the array's elements need it.
+  static Status CheckCodecs(const ArrayMetadata& metadata);
+
   // Binds the codecs. kUnsupported or kInvalidArgument when the chain cannot be made: then the
   // array cannot be read but everything else of the store can. `store` must outlive the array; keys
   // are below `path`.

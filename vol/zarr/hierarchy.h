@@ -120,7 +120,8 @@ class Hierarchy {
 
 // kInvalidArgument, saying which rule, unless `name` may be the name of a node: not empty, no '/',
 // no NUL, not only dots ("." and ".." would leave the store), not "zarr.json", not starting with
-// ".z" or "__", at most 255 bytes, and no name this library uses for temporary files.
+// ".z", at most 255 bytes, and no name this library uses for temporary files. (v3 reserves names that
+// start with "__", which programs use all the same and all readers take.)
 Status CheckNodeName(std::string_view name);
 
 }  // namespace h5zarr::zarr

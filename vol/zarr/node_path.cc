@@ -54,7 +54,6 @@ Status CheckNodeName(std::string_view name) {
   if (name.find_first_not_of('.') == std::string_view::npos) return refuse("it has only dots");
   if (name == kDocumentV3) return refuse("Zarr keeps its metadata there");
   if (name.starts_with(".z")) return refuse("names starting with .z are Zarr's own");
-  if (name.starts_with("__")) return refuse("names starting with __ are reserved by Zarr");
   if (IsTempName(name)) return refuse("unfinished writes have such names");
   if (name.size() > kMaxNameBytes) return refuse("it is longer than 255 bytes");
   return OkStatus();

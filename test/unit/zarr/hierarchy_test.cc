@@ -377,7 +377,7 @@ TEST_CASE("names that Zarr or this library keep for themselves are refused") {
     INFO(name);
     CHECK(CheckNodeName(name).ok());
   }
-  for (const char* name : {"", ".", "..", "...", "a/b", "zarr.json", ".zarray", ".zfoo", "__x"}) {
+  for (const char* name : {"", ".", "..", "...", "a/b", "zarr.json", ".zarray", ".zfoo"}) {
     INFO(name);
     CHECK(CheckNodeName(name).code() == StatusCode::kInvalidArgument);
   }

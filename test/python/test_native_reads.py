@@ -211,6 +211,43 @@ def test_fill_values_and_types_of_all_kinds_are_what_hdf5_reads(tmp_path):
     assert run_python(code, str(path)) == run_python(code, str(path), connector=None, plugin=False)
 
 
+RECORDS = {
+    "padded": np.dtype([("a", "u1"), ("b", "<f8"), ("c", "<i2")], align=True),
+    "big": np.dtype([("a", ">i4"), ("b", ">f8")]),
+    "mixed": np.dtype({"names": ["a", "b", "c"], "formats": [">u2", "<f4", "S3"], "offsets": [1, 8, 20],
+                       "itemsize": 32}),
+    "nested": np.dtype([("a", np.dtype([("x", ">i2"), ("y", "u1")], align=True)), ("b", "<i8", (2,))]),
+}
+
+
+def records(tmp_path):
+    path = tmp_path / "records.h5"
+    rng = np.random.default_rng(3)
+    with h5py.File(path, "w") as f:
+        for name, dtype in RECORDS.items():
+            raw = rng.integers(0, 60, 30000 * dtype.itemsize, dtype="u1").view(dtype)
+            fill = np.zeros((), dtype) if name == "nested" else raw[7]
+            d = f.create_dataset(name, (40000,), dtype, chunks=(1000,), compression="gzip", shuffle=True,
+                                 fillvalue=fill)
+            d[:30000] = raw
+    return path
+
+
+def test_compounds_with_padding_and_of_other_byte_orders_are_what_hdf5_reads(tmp_path):
+    path = records(tmp_path)
+    jobs = [[name, [field] * bool(field) + [s], None] for name in RECORDS for field in ("", "a", "b")
+            for s in ([None], [100, 35000, 3], [29000, 31000])]
+    found = same_as_hdf5(path, jobs)
+    assert all(answer[0] != "OSError" for answer in found)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize("name", RECORDS)
+def test_compounds_with_padding_and_of_other_byte_orders_are_read_by_the_engine(tmp_path, name):
+    code = f"import h5py, sys; h5py.File(sys.argv[1])[{name!r}][:]"
+    assert calls(records(tmp_path), "zarr", code) > 0
+
+
 def test_chunks_that_lack_filters_are_read_as_hdf5_reads_them(tmp_path):
     path = tmp_path / "masks.h5"
     data = np.arange(64000, dtype="<i4").reshape(320, 200)

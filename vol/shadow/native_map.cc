@@ -99,12 +99,19 @@ Status SetExtents(hid_t space, hid_t dcpl, NativePlan* plan) {
   return OkStatus();
 }
 
-// Elements that are in memory, as HDF5 describes them, what they are in the file.
+// Whether elements of `map` in a store would be the bytes that they are in the file.
+bool AreStoredAs(const Result<ElementMap>& map, hid_t type) {
+  if (!map.ok() || map->form != ElementMap::Form::kPlain) return false;
+  const Result<Handle> stored = StoredType(*map);
+  return stored.ok() && H5Tequal(stored->get(), type) > 0;
+}
+
+// Numbers, which we convert ourselves, are numbers; what a store would hold in other bytes (compounds with
+// padding, or members of other byte orders) is bytes that HDF5 converts.
 Status SetElement(hid_t type, NativePlan* plan) {
-  H5ZARR_ASSIGN_OR_RETURN(plan->element, MapToZarr(type, 3));
-  if (plan->element.form != ElementMap::Form::kPlain) return UnsupportedError("type of elements");
-  H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(plan->element));
-  if (H5Tequal(stored.get(), type) <= 0) return UnsupportedError("type of elements");
+  Result<ElementMap> map = MapToZarr(type, 3);
+  if (!AreStoredAs(map, type)) map = MapVerbatim(type);
+  H5ZARR_ASSIGN_OR_RETURN(plan->element, std::move(map));
   plan->metadata.dtype = plan->element.dtype;
   return OkStatus();
 }

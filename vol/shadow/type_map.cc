@@ -400,6 +400,20 @@ Result<ElementMap> MapToZarr(hid_t type, int zarr_format) {
   return map;
 }
 
+Result<ElementMap> MapVerbatim(hid_t type) {
+  const std::size_t bytes = H5Tget_size(type);
+  if (bytes == 0 || HoldsVlenOrReference(type)) {
+    return UnsupportedError("elements of HDF5 " + DescribeType(type));
+  }
+  ElementMap map;
+  map.dtype = DType::Raw(bytes);
+  map.verbatim = true;
+  H5ZARR_ASSIGN_OR_RETURN(map.hdf5_type, TypeToJson(type));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle again, TypeFromJson(map.hdf5_type));
+  if (H5Tequal(again.get(), type) <= 0) return UnsupportedError("HDF5 " + DescribeType(type));
+  return map;
+}
+
 Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& shape,
                                const Json& hdf5_type) {
   ElementMap map;
@@ -433,7 +447,8 @@ Result<Handle> ReportedType(const ElementMap& map) {
 
 Result<Handle> StoredType(const ElementMap& map) {
   if (map.hdf5_type.is_null()) return DefaultType(map.dtype);
-  H5ZARR_ASSIGN_OR_RETURN(const Handle reported, TypeFromJson(map.hdf5_type));
+  H5ZARR_ASSIGN_OR_RETURN(Handle reported, TypeFromJson(map.hdf5_type));
+  if (map.verbatim) return reported;
   const QuietErrors quiet;
   const Endian endian = map.dtype.has_endian() ? map.dtype.endian : Endian::kLittle;
   H5ZARR_ASSIGN_OR_RETURN(Handle stored, StoredForm(reported.get(), endian));

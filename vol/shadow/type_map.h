@@ -41,6 +41,7 @@ struct ElementMap {
   // Bytes of one HDF5 element as stored: dtype.item_bytes * prod(elem_dims).
   uint64_t stored_bytes() const;
   bool read_only = false;  // JSON in a form of another program's that we do not write
+  bool verbatim = false;   // kPlain: the stored bytes are those of `hdf5_type` itself, padding and all
 };
 
 // For a dataset that is being created. kUnsupported, naming the type, for what has no form here.
@@ -58,6 +59,9 @@ Result<Handle> ReportedType(const ElementMap& map);
 // in stored byte order), for H5Tconvert. For kUtf32 they are that once all Utf32Parts are
 // UTF-8. The caller owns it.
 Result<Handle> StoredType(const ElementMap& map);
+// The map of elements whose bytes are those of `type` as it is: an HDF5 file's, never a store's. kUnsupported
+// for elements that refer to others.
+Result<ElementMap> MapVerbatim(hid_t type);
 // Where UTF-32 text lies in one element of `dtype`: `texts` of `text_bytes` each, from offset_bytes
 // on. A string has one part; structs may have several. Calls no HDF5.
 struct Utf32Part {

@@ -5,8 +5,7 @@
     python test/bench/bench.py --compare before.json after.json
 
 Each number is the median of several repeats in one process: wall and CPU (user + system, all threads)
-milliseconds. The environment names the plugin, as for any HDF5 program; `./run bench` sets it, runs this
-and then the table beside the peers.
+milliseconds. The environment names the plugin, as for any HDF5 program; `./run bench` sets it and runs this.
 """
 import argparse
 import json

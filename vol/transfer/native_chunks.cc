@@ -16,7 +16,7 @@
 namespace h5zarr::transfer {
 namespace {
 
-// Rough times. HDF5 takes so long for a chunk whatever is in it; the engine for one, for its place in the
+// Rough times, as test/bench/constants.py measures them. HDF5 takes so long for a chunk whatever is in it; the engine for one, for its place in the
 // index, and to begin at all.
 constexpr double kHdf5ChunkNs = 8000;
 constexpr double kEngineChunkNs = 1000;

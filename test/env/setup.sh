@@ -166,6 +166,21 @@ build_hdf5() {
     rm -rf "$final" && mv -T "$work/root$final" "$final"
 }
 
+# Prints the jar of S3Proxy, a server of S3 that checks signatures; fails where it cannot be had (it needs java
+# and mvn, which are not installed for it).
+ensure_s3proxy() {
+  local version=2.6.0 classifier=jar-with-dependencies work
+  local jar=$cache_dir/s3proxy-$version-$classifier.jar
+  command -v java >/dev/null && command -v mvn >/dev/null || return 1
+  if [ ! -e "$jar" ]; then
+    work=$(mktemp -d "$cache_dir/s3proxy-XXXXXX") || return 1
+    logged "$cache_dir/s3proxy.log" timeout 300 mvn -q -B dependency:copy -DoutputDirectory="$work" \
+      -Dartifact="org.gaul:s3proxy:$version:jar:$classifier" && mv "$work"/*.jar "$jar"
+    rm -rf "$work"
+  fi
+  [ -e "$jar" ] && printf '%s\n' "$jar"
+}
+
 # Sets base_python: a Python that can make environments.
 find_python() {
   local python

@@ -60,7 +60,7 @@ def test_a_remote_file_reads_like_a_local_one(root):
 def everything(tmp_path_factory):
     folder = tmp_path_factory.mktemp("everything")
     words = ["1.14"] if h5py.version.hdf5_version_tuple < (2,) else []
-    done = run([sys.executable, EVERYTHING, "write", folder / "all.h5", *words], connector=None)
+    done = run([sys.executable, EVERYTHING, "write", folder / "all.h5", *words], cwd=folder, connector=None)
     assert done.returncode == 0, done.stderr
     with h5py.File(folder / "all.h5", "r+") as f:  # without what would be read from other files
         del f["external"], f["virtual/nowhere"]

@@ -28,3 +28,14 @@ def test_numbers_convert_as_in_hdf5(store, tmp_path, stored):
                 f["w"][...] = whole
                 f["w"][5:250:3, ::2] = whole[5:250:3, ::2][::-1]
             assert zarr["w"][...].tobytes() == native["w"][...].tobytes()
+
+
+@pytest.mark.parametrize("base", ["i1", "<i2", ">u2", ">i4"])
+def test_compounds_of_enumerations_in_any_byte_order(tmp_path, base):
+    named = np.dtype([("x", ">f4"), ("e", h5py.enum_dtype({"A": 0, "B": 5}, basetype=base))])
+    values = np.array([(1.5, 5), (2.5, 0), (3.5, 77)], np.dtype([("x", ">f4"), ("e", base)]))  # 77 has no name
+    for kind in (".h5", ".zarr"):
+        with h5py.File(tmp_path / ("f" + kind), "w") as f:
+            f.create_dataset("d", (3,), named)[...] = values
+        with h5py.File(tmp_path / ("f" + kind), "r") as f:
+            assert f["d"][...].tolist() == values.tolist()

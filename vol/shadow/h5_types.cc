@@ -216,6 +216,33 @@ Result<Handle> WithAnyReferences(hid_t type) {
   return Handle(H5Tarray_create2(changed.get(), static_cast<unsigned>(dims.size()), dims.data()));
 }
 
+Result<Handle> WithoutEnums(hid_t type, Layout layout) {
+  if (TypeClass(type) == H5T_ENUM) return Handle(H5Tget_super(type));
+  if (TypeClass(type) == H5T_ARRAY) {
+    const Handle base(H5Tget_super(type));
+    H5ZARR_ASSIGN_OR_RETURN(const Handle changed, WithoutEnums(base.get(), layout));
+    const std::vector<hsize_t> dims = ArrayDims(type);
+    return Handle(H5Tarray_create2(changed.get(), static_cast<unsigned>(dims.size()), dims.data()));
+  }
+  if (TypeClass(type) != H5T_COMPOUND) return Handle(H5Tcopy(type));
+  std::vector<std::pair<std::string, Handle>> members;
+  for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+    const unsigned index = static_cast<unsigned>(i);
+    const Handle member(H5Tget_member_type(type, index));
+    H5ZARR_ASSIGN_OR_RETURN(Handle changed, WithoutEnums(member.get(), layout));
+    members.emplace_back(MemberName(type, index), std::move(changed));
+  }
+  if (layout == Layout::kPacked) return PackedCompound(members);
+  Handle compound(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::size_t offset = H5Tget_member_offset(type, static_cast<unsigned>(i));
+    if (H5Tinsert(compound.get(), members[i].first.c_str(), offset, members[i].second.get()) < 0) {
+      return Hdf5Failure("a compound without enumerations");
+    }
+  }
+  return compound;
+}
+
 void NullReferences(hid_t type, void* elements, uint64_t elems) {
   if (ReferenceKinds(type) == 0) return;
   const std::size_t size_bytes = H5Tget_size(type);

@@ -56,6 +56,9 @@ Result<Handle> PackedCompound(const std::vector<std::pair<std::string, Handle>>&
 // `type` with H5T_STD_REF in place of every other reference. (As H5Tconvert cannot: outside files,
 // HDF5 has no conversion between references.)
 Result<Handle> WithAnyReferences(hid_t type);
+// `type` with the base of every enumeration in its place; compounds packed, or with their offsets.
+enum class Layout { kPacked, kAsItIs };
+Result<Handle> WithoutEnums(hid_t type, Layout layout);
 // Makes every reference in `elems` elements of `type` in memory a null one.
 void NullReferences(hid_t type, void* elements, uint64_t elems);
 std::string MemberName(hid_t type, unsigned index);

@@ -177,8 +177,30 @@ bool Conversion::HasConversionCallback() const {
   return H5Pget_type_conv_cb(dxpl_, &function, &data) < 0 || function != nullptr;
 }
 
+// Compounds are stored in another byte order than the program gave them, perhaps. HDF5 converts enumerations
+// by their names, so that values without one are lost, and h5py's conversion of integers to them fails: where
+// a file would keep the elements as they are, they are converted as integers.
+Status Conversion::TakeEnumsForIntegers(Handle* stored_type) {
+  if (!HoldsCompound(mem_type_) || H5Tdetect_class(stored_type->get(), H5T_ENUM) <= 0) {
+    return OkStatus();
+  }
+  H5ZARR_ASSIGN_OR_RETURN(const Handle reported, shadow::ReportedType(*element_));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle in_file,
+                          shadow::WithoutEnums(reported.get(), shadow::Layout::kPacked));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle in_memory,
+                          shadow::WithoutEnums(mem_type_, shadow::Layout::kPacked));
+  H5ZARR_ASSIGN_OR_RETURN(const bool same, TypesEqual(in_file.get(), in_memory.get()));
+  if (!same || !HasConversion(mem_type_, reported.get())) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(mem_copy_, shadow::WithoutEnums(mem_type_, shadow::Layout::kAsItIs));
+  mem_type_ = mem_copy_.get();
+  H5ZARR_ASSIGN_OR_RETURN(*stored_type,
+                          shadow::WithoutEnums(stored_type->get(), shadow::Layout::kAsItIs));
+  return OkStatus();
+}
+
 Status Conversion::InitPlain(Direction direction) {
   H5ZARR_ASSIGN_OR_RETURN(Handle stored_type, shadow::StoredType(*element_));
+  H5ZARR_RETURN_IF_ERROR(TakeEnumsForIntegers(&stored_type));
   H5ZARR_RETURN_IF_ERROR(InitTypes(std::move(stored_type), direction));
   if (type_bytes_ != stored_bytes_) {
     return InternalError("stored type has " + std::to_string(type_bytes_) + " bytes, elements " +

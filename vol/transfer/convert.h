@@ -69,6 +69,7 @@ class Conversion {
   bool InitNumber(Direction direction);
   bool HasConversionCallback() const;
   Status InitPlain(Direction direction);
+  Status TakeEnumsForIntegers(Handle* stored_type);
   Status InitSequence(Direction direction);
   Status CheckDirection(Direction direction) const;  // what may be read only
   Status InitReference(Direction direction);

@@ -112,7 +112,7 @@ with h5py.File(sys.argv[1]) as f:
 
 # What README.md says of views, and properties of HDF5's own format, which a store only remembers.
 DIFFERENT = {"alloc", "fill", "filters", "layout", "mappings", "space", "file", "attr order", "attr phase", "link order",
-             "link phase", "link estimate"}
+             "link phase", "link estimate", "track times"}
 DESCRIBE = """
 import h5py.h5d, json, sys
 h5py.h5d.FILL_TIME_NEVER = -1  # its values are defined here

@@ -95,7 +95,7 @@ def test_a_folder_that_is_no_store_is_refused_by_that_name(tmp_path):
 @pytest.mark.parametrize("mode", ["r", "r+", "w"])
 def test_urls_that_are_not_supported_are_refused_as_urls(url, mode, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(OSError, match="https?://.*only"):
+    with pytest.raises(OSError, match="of URLs only .* are opened"):
         h5py.File(url, mode)
     assert os.listdir(tmp_path) == []
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import zarr
 
 from command_support import h5zarr, h5zarr_json, needs_command
-from support import READERS, documents, run, run_python, tool, tree
+from support import READERS, assert_equal, documents, run, run_python, tool, tree
 
 pytestmark = needs_command
 EVERYTHING = Path(__file__).with_name("everything.py")
@@ -103,6 +104,20 @@ def test_shards_and_codecs_are_those_that_were_asked_for(source, tmp_path):
     # HDF5 programs still see the filters of the file.
     run_python("import h5py, sys; a = h5py.File(sys.argv[1])['a']; assert a.compression == 'gzip' and a.chunks == (7, 30)",
                tmp_path / "x.zarr")
+
+
+def test_lzf_of_h5py_goes_there_and_back(tmp_path):
+    values = np.arange(1000, dtype="i4").reshape(50, 20)
+    file, store, again = (str(tmp_path / name) for name in ("x.h5", "x.zarr", "again.h5"))
+    with h5py.File(file, "w") as f:
+        f.create_dataset("lzf", data=values, compression="lzf", chunks=(10, 20))
+    h5zarr("export", file, store)
+    assert_equal(zarr.open_array(store + "/lzf", mode="r")[:], values)
+    h5zarr("verify", store)
+    h5zarr("import", store, again)
+    with h5py.File(again) as f:
+        assert_equal(f["lzf"][()], values)
+    h5zarr("diff", file, again)
 
 
 def test_an_imported_file_needs_no_plugin(tmp_path):

@@ -395,6 +395,43 @@ def test_creation_order_survives_being_reopened(store):
         assert list(f) == ["z", "a", "y", "b"]
 
 
+def test_creation_order_of_links_is_kept_whatever_leads_to_them(store):
+    """Soft links among objects; objects that an earlier one's attribute or dimension refers to."""
+    def fill(group):
+        group["first"] = 1
+        group["soft"] = h5py.SoftLink("/late")
+        group.create_dataset("uses", data=np.arange(3.0))
+        group["external"] = h5py.ExternalLink("other.zarr", "/x")
+        group["late"] = np.arange(3)
+        group["scale"] = np.arange(3)
+        group["scale"].make_scale("x")
+        group["uses"].dims[0].attach_scale(group["scale"])
+        group["uses"].attrs["refers"] = group["late"].ref
+        group.create_group("sub")["uses"] = np.arange(3.0)
+        group["sub/uses"].dims[0].attach_scale(group["scale"])
+
+    names = ["first", "soft", "uses", "external", "late", "scale", "sub"]
+    with h5py.File(store, "w", track_order=True) as f:
+        fill(f)
+        fill(f.create_group("inner", track_order=True))
+    for mode in "r", "r+", "r":
+        with h5py.File(store, mode) as f:
+            assert f["inner/uses"].dims[0][0].name == "/inner/scale"
+            assert f["inner/sub/uses"].dims[0][0].name == "/inner/scale"
+            assert f["uses"].dims[0][0].name == "/scale"
+            assert f[f["uses"].attrs["refers"]].name == "/late"
+            assert list(f) == [*names, "inner"]
+            assert list(f["inner"]) == names
+            if mode == "r+":
+                f["inner"].attrs["changed"] = 1
+                f["inner/new"] = 1
+                names = [*names, "new"]
+                assert list(f["inner"]) == names
+                f["new"] = 1
+                del f["new"], f["inner/new"]
+                names = names[:-1]
+
+
 def outcome(action):
     """What an action gives, or the kind of error it fails with."""
     try:

@@ -85,6 +85,18 @@ def test_a_folder_of_something_else_is_never_touched(store, mode):
     assert tree(store) == before
 
 
+def test_a_folder_of_stores_is_never_replaced(tmp_path):
+    folder = tmp_path / "all.zarr"
+    folder.mkdir()
+    with h5py.File(folder / "one.zarr", "w") as f:
+        f["x"] = 1
+    (folder / "notes.txt").write_text("mine")
+    before = tree(folder)
+    with pytest.raises(OSError, match="neither empty nor a Zarr store"):
+        h5py.File(folder, "w")
+    assert tree(folder) == before
+
+
 def test_a_folder_that_is_no_store_is_refused_by_that_name(tmp_path):
     (tmp_path / "deep").mkdir()
     with pytest.raises(IsADirectoryError, match="no Zarr store"):

@@ -258,3 +258,45 @@ def test_any_changes_through_two_handles_are_those_of_one_file(tmp_path, seed):
             f.close()
         with h5py.File(tmp_path / "x.zarr") as f:
             assert_same(f["g"], native["g"])
+
+
+def test_a_part_keeps_what_hard_links_from_around_it_lead_to(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"] = np.arange(3)
+        f["out"] = f["g/a"]
+    with h5py.File(store / "g", "r+") as part:
+        with pytest.raises(KeyError, match="as a whole"):
+            del part["a"]
+        with pytest.raises(ValueError, match="as a whole"):
+            part.move("a", "b")
+        assert part["a"][1] == 1
+    with h5py.File(store, "r+") as f:
+        assert_equal(f["out"][()], np.arange(3))
+        del f["g/a"]
+        assert_equal(f["out"][()], np.arange(3))
+
+
+def test_further_hard_links_are_made_in_the_whole_store_only(store):
+    with h5py.File(store, "w") as f:
+        f["g/a"] = np.arange(3)
+    with h5py.File(store / "g", "r+") as part:
+        with pytest.raises(Exception, match="as a whole"):
+            part["link"] = part["a"]
+        assert list(part) == ["a"]
+        part["b"] = 1
+        del part["b"]
+    with h5py.File(store) as f:
+        assert list(f["g"]) == ["a"]
+
+
+def test_a_part_that_is_open_does_not_move(both):
+    outer, inner = both
+    for name in "g", "g/sub":
+        with h5py.File(outer.filename + "/g/sub", "r+"), pytest.raises(ValueError, match="is open"):
+            outer.move(name, "elsewhere")
+    inner["a"][0, 0] = 7
+    inner.flush()
+    assert outer["g/a"][0, 0] == 7
+    outer.move("g/sub", "g/elsewhere")
+    inner.flush()
+    assert sorted(inner) == ["a", "elsewhere", "grows"]

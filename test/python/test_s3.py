@@ -103,6 +103,19 @@ def test_a_store_is_written_and_read_like_a_folder(any_bucket):
         assert list(f) == ["b c+%=\u00fc"]
 
 
+def test_what_is_no_store_is_never_replaced(bucket):
+    """A folder of stores and other things, which reads as a group."""
+    for folder in "folder", "folder.zarr":
+        put(bucket, folder + "/notes.txt", b"mine")
+        with h5py.File(f"s3://bucket/{folder}/one.zarr", "w") as f:
+            f["x"] = 1
+    before = keys_in(bucket, "")
+    for name in "s3://bucket/folder", "s3://bucket/folder.zarr", "s3://bucket":
+        with pytest.raises(OSError):
+            h5py.File(name, "w")
+        assert keys_in(bucket, "") == before
+
+
 def test_modes_are_those_of_files(bucket):
     name = "s3://bucket/modes.zarr"
     for mode in ("r", "r+"):

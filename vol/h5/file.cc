@@ -89,6 +89,16 @@ Status RefuseExisting(const FileName& name) {
   return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': file exists", EEXIST);
 }
 
+// Whether a store was made there. A folder that holds stores reads as a group, too, but is none's to remove.
+bool IsMadeStore(const FileName& name) {
+  if (!IsS3Url(name.path)) return HasRootDocument(name.path);
+  const auto store = OpenLocation(name.path, false, Config());
+  if (!store.ok()) return false;
+  zarr::Hierarchy hierarchy(store->get());
+  const auto root = hierarchy.Open("");
+  return root.ok() && *root && !(*root)->implicit;
+}
+
 // In a bucket a folder is there as long as something is in it.
 Status MakeRoomInBucket(const FileName& name, unsigned flags, const Config& config) {
   H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
@@ -97,7 +107,7 @@ Status MakeRoomInBucket(const FileName& name, unsigned flags, const Config& conf
   if ((flags & H5F_ACC_EXCL) != 0) return RefuseExisting(name);
   zarr::Hierarchy hierarchy(store.get());
   H5ZARR_ASSIGN_OR_RETURN(const auto root, hierarchy.Open(""));
-  if (!root) return RefuseOccupied(name);
+  if (!root || root->implicit) return RefuseOccupied(name);
   return store->DeletePrefix("");
 }
 
@@ -118,7 +128,7 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
                   ENOTDIR);
   }
   if (IsEmptyFolder(name.path)) return OkStatus();
-  if (!IsStore(name.path)) return RefuseOccupied(name);
+  if (!HasRootDocument(name.path) && !FindIcechunk(name.path)) return RefuseOccupied(name);
   return RemoveAll(name);
 }
 
@@ -130,7 +140,7 @@ bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
     case Config::Create::kAuto: break;
   }
   if (name.looks_like_zarr) return true;
-  return name.remote ? IsStore(name.path) : HasRootDocument(name.path);
+  return IsMadeStore(name);
 }
 
 void PrepareHost() {
@@ -446,7 +456,7 @@ Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request)
 Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   host::LoadVariables();
   const FileName name = ParseFileName(args->args.del.filename);
-  if (IsS3Url(name.path) ? IsStore(name.path) : HasRootDocument(name.path)) {
+  if (IsMadeStore(name)) {
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
       return Status(StatusCode::kPermissionDenied,
                     "unable to delete '" + name.given + "': it is open", EBUSY);

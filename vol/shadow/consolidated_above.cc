@@ -40,6 +40,24 @@ Status ConsolidatedAbove::Invalidate() {
   return OkStatus();
 }
 
+Result<std::vector<zarr::Json>> ConsolidatedAbove::Attributes() const {
+  std::vector<zarr::Json> groups;
+  for (std::size_t slash = path_.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = path_.rfind('/', slash - 1)) {
+    H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenAbove(path_.substr(0, slash)));
+    if (store == nullptr) break;
+    const auto v3 = store->ObjectBytes("zarr.json");
+    if (!v3.ok() && v3.status().code() == StatusCode::kPermissionDenied && IsS3Url(path_)) break;
+    H5ZARR_RETURN_IF_ERROR(v3.status());
+    H5ZARR_ASSIGN_OR_RETURN(const auto v2, store->ObjectBytes(".zgroup"));
+    if (!*v3 && !v2) continue;
+    zarr::Hierarchy hierarchy(store.get());
+    H5ZARR_ASSIGN_OR_RETURN(const std::optional<zarr::Node> node, hierarchy.Open(""));
+    if (node) groups.push_back(node->attributes());
+  }
+  return groups;
+}
+
 Status ConsolidatedAbove::Rewrite() {
   while (!removed_.empty()) {
     H5ZARR_RETURN_IF_ERROR(removed_.back().hierarchy->RewriteConsolidated());

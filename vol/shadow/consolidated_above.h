@@ -25,6 +25,8 @@ class ConsolidatedAbove {
   bool removed() const { return !removed_.empty(); }
   // Writes anew what Invalidate removed.
   Status Rewrite();
+  // The attributes of the groups it lies in, the nearest first; none where it is no part of a larger store.
+  Result<std::vector<zarr::Json>> Attributes() const;
 
  private:
   struct Above {

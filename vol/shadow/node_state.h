@@ -52,6 +52,7 @@ struct GroupState {
   bool links_changed = false;               // `_LINKS` must be written anew
   bool mounted = false;                     // another file is, or was, mounted here, and hides it
   bool ordered = false;                     // tracks creation order of links
+  std::vector<std::shared_ptr<NodeState>> without_header;  // see StoreFile::LoadHeader
   std::optional<std::map<std::string, BareDimension>> bare;  // once somebody asked
 };
 

@@ -262,6 +262,10 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadBroken(const NodePtr& group, const std::string& name, Status why);
   Result<Handle> OpenCommittedType(const Json& path, hid_t expected);
   Status LoadAttributes(const NodePtr& node, host::NativeObject native);
+  Status LoadHeader(const NodePtr& group, const NodePtr& child, host::NativeObject native);
+  Status LoadHeaderNow(const NodePtr& group, const NodePtr& child, host::NativeObject native);
+  Status LoadWaitingHeader(const NodePtr& group, const NodePtr& child);
+  Status LoadHeaders(const NodePtr& group);
   NodePtr MakeNode(uint64_t token, NodeState::Kind kind);  // placed nowhere yet
   Status LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored,
                        host::NativeObject native);
@@ -303,6 +307,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   static bool IsOfOneDocument(const NodeState& node);
   static void LookAgain(const NodePtr& group);
   Status LetGo(const NodePtr& node, const Status& why);
+  Status RefuseHardLinksAround();
+  Status RefuseHardLinkInPart();
+  Status RefuseMoveOfPart(const std::string& path);
   Status RefreshLinks(const NodePtr& group, const zarr::Node& now, host::NativeObject native);
 
   // store_file_save.cc

@@ -80,6 +80,9 @@ Status StoreFile::NoteLinkAt(const NodePtr& parent, const std::string& name) {
   H5ZARR_ASSIGN_OR_RETURN(LinkState link, LookAtLink(parent, name));
   const NodePtr target = link.target.lock();
   const bool is_node = link.kind == LinkState::Kind::kHard && target != nullptr;
+  if (is_node && target->placed && target->path != JoinPath(parent->path, name)) {
+    H5ZARR_RETURN_IF_ERROR(RefuseHardLinkInPart());
+  }
   parent->group.absent.erase(name);
   parent->group.names.reset();
   if (link.cset != LinkCset(parent->node.attributes(), name)) parent->group.links_changed = true;

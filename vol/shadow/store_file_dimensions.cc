@@ -191,6 +191,7 @@ Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::stri
     const auto link = outer->group.links.find(name);
     const NodePtr child = link != outer->group.links.end() ? link->second.target.lock() : nullptr;
     if (child == nullptr || child->bare_dimension) continue;
+    H5ZARR_RETURN_IF_ERROR(LoadWaitingHeader(outer, child));
     return child->dataset.is_scale && child->node.array().shape == std::vector<uint64_t>{extent}
                ? child
                : NodePtr();
@@ -206,6 +207,7 @@ Result<NodePtr> StoreFile::FindScale(const NodePtr& group, const std::string& na
   const auto link = group->group.links.find(name);
   if (link == group->group.links.end()) return FindScaleAround(group, name, extent);
   const NodePtr child = link->second.target.lock();
+  H5ZARR_RETURN_IF_ERROR(LoadWaitingHeader(group, child));
   const bool fits = child != nullptr && child->dataset.is_scale && child->node.is_array() &&
                     child->node.array().shape == std::vector<uint64_t>{extent};
   return fits ? child : NodePtr();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "shadow/conventions.h"
 #include "shadow/hdf5_attribute.h"
@@ -101,9 +102,47 @@ Status StoreFile::LoadRoot() {
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), root_->token));
   H5ZARR_RETURN_IF_ERROR(LoadAttributes(root_, native.object()));
   for (const StoredLink& link : StoredLinks(root_->node.attributes())) {
-    if (link.kind != "hard") H5ZARR_RETURN_IF_ERROR(LoadLink(root_, link.name));
+    if (link.kind != "hard" && !root_->group.ordered) {
+      H5ZARR_RETURN_IF_ERROR(LoadLink(root_, link.name));
+    }
   }
   return OkStatus();
+}
+
+// What may lead to other children of its group (references, scales) waits in a group that tracks their
+// order, until all are there.
+Status StoreFile::LoadHeader(const NodePtr& group, const NodePtr& child, NativeObject native) {
+  if (group->group.ordered && group->group.filling) {
+    group->group.without_header.push_back(child);
+    return OkStatus();
+  }
+  return LoadHeaderNow(group, child, native);
+}
+
+Status StoreFile::LoadHeaderNow(const NodePtr& group, const NodePtr& child, NativeObject native) {
+  H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native));
+  return child->node.is_array() ? LoadDimensions(group, child, native) : OkStatus();
+}
+
+// Loads the header of `child` if it waits: whoever asks what a child is, in the middle, cannot wait.
+Status StoreFile::LoadWaitingHeader(const NodePtr& group, const NodePtr& child) {
+  std::vector<NodePtr>& waiting = group->group.without_header;
+  const auto found = std::find(waiting.begin(), waiting.end(), child);
+  if (child == nullptr || found == waiting.end()) return OkStatus();
+  waiting.erase(found);
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), child->token));
+  return LoadHeaderNow(group, child, native.object());
+}
+
+// Loads those that wait. The first failure is returned; none keeps the others waiting.
+Status StoreFile::LoadHeaders(const NodePtr& group) {
+  Status loaded;
+  while (!group->group.without_header.empty()) {
+    const NodePtr child = group->group.without_header.front();
+    const Status one = LoadWaitingHeader(group, child);
+    if (loaded.ok()) loaded = one;
+  }
+  return loaded;
 }
 
 Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
@@ -248,7 +287,7 @@ Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr:
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kGroup, identity.token, std::move(node));
   child->group.ordered = ordered;
-  H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
+  H5ZARR_RETURN_IF_ERROR(LoadHeader(group, child, native.object()));
   for (const StoredLink& link : StoredLinks(child->node.attributes())) {
     if (link.kind != "hard" && !ordered) H5ZARR_RETURN_IF_ERROR(LoadLink(child, link.name));
   }
@@ -319,8 +358,7 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.committed_type = committed_type;
   child->dataset.external = header.external;
   child->dataset.external_copied = header.external_copied;
-  H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native.object()));
-  return LoadDimensions(group, child, native.object());
+  return LoadHeader(group, child, native.object());
 }
 
 // In the shadow it is virtual, too; its sources are never opened there.
@@ -340,7 +378,7 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
   child->dataset.virtual_layout = std::move(header->layout);
-  return LoadAttributes(child, native->object());
+  return LoadHeader(group, child, native->object());
 }
 
 // The committed datatype at `path`, where there is one and it is what `expected` is; else an invalid
@@ -376,7 +414,7 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
-  return LoadAttributes(child, native.object());
+  return LoadHeader(group, child, native.object());
 }
 
 // A node that is there but cannot be shown (unknown data type, damaged document): a dataset of one byte
@@ -450,8 +488,10 @@ Status StoreFile::FillGroup(const NodePtr& group) {
     if (!loaded.ok()) break;
   }
   group->group.filling = false;
+  group->group.filled = loaded.ok();
+  const Status headers = LoadHeaders(group);
   H5ZARR_RETURN_IF_ERROR(loaded);
-  group->group.filled = true;
+  H5ZARR_RETURN_IF_ERROR(headers);
   group->group.names.reset();
   return OkStatus();
 }

@@ -27,6 +27,7 @@ bool StoreFile::MayHaveReferences() const {
 }
 
 Status StoreFile::LoadHardLinks() {
+  H5ZARR_RETURN_IF_ERROR(RefuseHardLinksAround());
   return MayHaveHardLinks() ? Fill(root_, true) : OkStatus();
 }
 
@@ -36,6 +37,8 @@ Status StoreFile::LoadForMove(const Resolution& from, const NodePtr& to_parent) 
   if (link == from.parent->group.links.end()) return OkStatus();
   const NodePtr node = link->second.target.lock();
   if (node == nullptr) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(RefuseMoveOfPart(node->path));
+  H5ZARR_RETURN_IF_ERROR(RefuseHardLinksAround());
   if (MayHaveHardLinks() || MayHaveReferences()) {
     H5ZARR_RETURN_IF_ERROR(Fill(root_, true));
   } else if (from.parent != to_parent) {

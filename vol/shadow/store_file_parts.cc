@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "shadow/conventions.h"
+#include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
 #include "store/url.h"
 
@@ -140,6 +141,38 @@ Status StoreFile::LetGo(const NodePtr& node, const Status& why) {
   if (parent->group.links.erase(name) == 0) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), parent->token));
   return DeleteNativeLink(native.object(), name);
+}
+
+// A further hard link names its target by the path from the root: only who has the whole store open can keep
+// such links true.
+Status StoreFile::RefuseHardLinksAround() {
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Json> around, consolidated_above_.Attributes());
+  for (const Json& attributes : around) {
+    if (Hdf5Member(attributes, kHardLinks).is_null()) continue;
+    return UnsupportedError("further hard links may lead into '" + ShownName(name_) +
+                            "' from the store it is a part of: move and delete in that as a whole");
+  }
+  return OkStatus();
+}
+
+Status StoreFile::RefuseHardLinkInPart() {
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Json> around, consolidated_above_.Attributes());
+  if (around.empty()) return OkStatus();
+  return UnsupportedError("a further hard link in '" + ShownName(name_) +
+                          "', which is a part of a store: make it in that as a whole");
+}
+
+// What others have open as a store of its own cannot move away under them.
+Status StoreFile::RefuseMoveOfPart(const std::string& path) {
+  const std::string moved = path_ + "/" + path;
+  for (const std::shared_ptr<StoreFile>& other : OtherParts()) {
+    if (other->path_ != moved && !IsBelow(other->path_, moved)) continue;
+    return Status(StatusCode::kPermissionDenied,
+                  "unable to move '/" + path + "' of '" + ShownName(name_) + "': '" +
+                      ShownName(other->name_) + "' is open",
+                  EBUSY);
+  }
+  return OkStatus();
 }
 
 // Links of a group other than those to its own children that are no more, or lead elsewhere now, leave the

@@ -120,8 +120,8 @@ class TreeCopier {
       if (H5Oget_info3(entry.object.get(), &info, H5O_INFO_BASIC) < 0) return Hdf5Error("object");
       references_.Note(info, entry.path);
     }
+    if (entry.kind == Kind::kUnreadable) return entry.problem;  // also of the root: its list of members
     if (entry.path == "/") return OkStatus();
-    if (entry.kind == Kind::kUnreadable) return entry.problem;
     H5ZARR_ASSIGN_OR_RETURN(const Handle lcpl, LinkList(entry));
     switch (entry.kind) {
       case Kind::kGroup: return CopyGroup(entry, lcpl.get());

@@ -62,7 +62,8 @@ std::size_t FilterLzf(unsigned flags, std::size_t words, const unsigned* cd_valu
   return found;
 }
 
-const H5Z_class2_t kLzfClass = {H5Z_CLASS_T_VERS, kLzf, 0, 1, "lzf", nullptr, nullptr, FilterLzf};
+// (It says that it encodes, and fails to: HDF5 makes no dataset without that, not even the shadow of one.)
+const H5Z_class2_t kLzfClass = {H5Z_CLASS_T_VERS, kLzf, 1, 1, "lzf", nullptr, nullptr, FilterLzf};
 
 }  // namespace
 

@@ -293,7 +293,7 @@ def test_a_chunk_that_cannot_be_written_is_an_error_of_the_write(served, monkeyp
                 "habits = urllib.request.Request(os.environ['AWS_ENDPOINT_URL'] + '/_habits', method='PUT',\n"
                 "                                data=b'{\"s3\": true, \"busy_first\": 9}')\n"
                 "urllib.request.urlopen(habits).close()\n"
-                "try:\n    d[...] = 1\nexcept OSError as e:\n    print(e)\n    os._exit(0)\n")
+                "try:\n    d[...] = 1\nexcept OSError as e:\n    print(e, flush=True)\n    os._exit(0)\n")
         said = run_python(code)
         assert "new.zarr/d" in said and "503" in said and "attempts" in said
 

@@ -249,7 +249,7 @@ for _ in range(3):
     assert f > 0 and LIB.H5Dopen2(f, b"gzip", 0) > 0
     assert LIB.H5close() == 0
     LIB.H5open()
-print("good")
+print("good", flush=True)
 os._exit(0)
 """
     assert run_python(code, numbers, os.path.dirname(__file__), connector=None) == "good\n"

@@ -168,8 +168,9 @@ def test_an_archive_that_is_replaced_meanwhile_is_an_error(tmp_path):
     with fault_server(tmp_path) as server, h5py.File(f"{server.url}/x.zarr.zip", "r") as f:
         assert list(f) == ["a"]
         (tmp_path / "y.zarr.zip").replace(tmp_path / "x.zarr.zip")
+        # (All of it: any one member may have come along with what was asked for so far.)
         with pytest.raises(OSError, match="replaced meanwhile"):
-            f["a"][3]
+            f["a"][:]
 
 
 @pytest.mark.parametrize("has_index", [True, False])

@@ -307,6 +307,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   static bool IsOfOneDocument(const NodeState& node);
   static void LookAgain(const NodePtr& group);
   Status LetGo(const NodePtr& node, const Status& why);
+  Result<std::vector<Json>> GroupsAround();
   Status RefuseHardLinksAround();
   Status RefuseHardLinkInPart();
   Status RefuseMoveOfPart(const std::string& path);
@@ -376,6 +377,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close
   bool above_noted_ = false;         // the same of the stores it lies in
+  std::optional<bool> is_part_;      // of a larger store, once somebody asked
   ConsolidatedAbove consolidated_above_;
   std::size_t pending_nodes_ = 0;    // that became changed since the last Save
   zarr::Node root_node_;             // until the root's NodeState exists

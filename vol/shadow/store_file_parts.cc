@@ -143,10 +143,19 @@ Status StoreFile::LetGo(const NodePtr& node, const Status& why) {
   return DeleteNativeLink(native.object(), name);
 }
 
+// The attributes of the groups this store lies in. (Whether there are any does not change: around what is open
+// no store is made.)
+Result<std::vector<Json>> StoreFile::GroupsAround() {
+  if (!is_part_.value_or(true)) return std::vector<Json>();
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<Json> around, consolidated_above_.Attributes());
+  is_part_ = !around.empty();
+  return around;
+}
+
 // A further hard link names its target by the path from the root: only who has the whole store open can keep
 // such links true.
 Status StoreFile::RefuseHardLinksAround() {
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Json> around, consolidated_above_.Attributes());
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Json> around, GroupsAround());
   for (const Json& attributes : around) {
     if (Hdf5Member(attributes, kHardLinks).is_null()) continue;
     return UnsupportedError("further hard links may lead into '" + ShownName(name_) +
@@ -156,7 +165,7 @@ Status StoreFile::RefuseHardLinksAround() {
 }
 
 Status StoreFile::RefuseHardLinkInPart() {
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Json> around, consolidated_above_.Attributes());
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Json> around, GroupsAround());
   if (around.empty()) return OkStatus();
   return UnsupportedError("a further hard link in '" + ShownName(name_) +
                           "', which is a part of a store: make it in that as a whole");

@@ -20,9 +20,9 @@
 #include "h5/view_file.h"
 #include "host/host_api.h"
 #include "location/location.h"
-#include "shadow/consolidated_above.h"
 #include "shadow/creation_map.h"
 #include "shadow/object_times.h"
+#include "shadow/stores_above.h"
 #include "store/url.h"
 #include "zarr/hierarchy.h"
 
@@ -462,10 +462,10 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
                     "unable to delete '" + name.given + "': it is open", EBUSY);
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "delete"));
-    shadow::ConsolidatedAbove above(name.path, Config());
-    H5ZARR_RETURN_IF_ERROR(above.Invalidate());
+    shadow::StoresAbove above(name.path, Config());
+    H5ZARR_RETURN_IF_ERROR(above.InvalidateConsolidated());
     H5ZARR_RETURN_IF_ERROR(RemoveAll(name));
-    return above.Rewrite();
+    return above.RewriteConsolidated();
   }
   H5VL_file_specific_args_t native_args = *args;
   H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(args->args.del.fapl_id));

@@ -59,7 +59,7 @@ StoreFile::StoreFile(std::string path, std::string name, std::unique_ptr<Store> 
       store_(std::move(place)),
       background_(config.memory_bytes),
       hierarchy_(store_.get()),
-      consolidated_above_(path_, config) {}
+      stores_above_(path_, config) {}
 
 StoreFile::~StoreFile() = default;
 

@@ -28,8 +28,8 @@
 #include "host/native.h"
 #include "host/object.h"
 #include "shadow/attribute_map.h"
-#include "shadow/consolidated_above.h"
 #include "shadow/node_table.h"
+#include "shadow/stores_above.h"
 #include "store/store.h"
 #include "zarr/hierarchy.h"
 
@@ -378,7 +378,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool had_consolidated_ = false;    // …and is rewritten at the last close
   bool above_noted_ = false;         // the same of the stores it lies in
   std::optional<bool> is_part_;      // of a larger store, once somebody asked
-  ConsolidatedAbove consolidated_above_;
+  StoresAbove stores_above_;
   std::size_t pending_nodes_ = 0;    // that became changed since the last Save
   zarr::Node root_node_;             // until the root's NodeState exists
   NodePtr root_;

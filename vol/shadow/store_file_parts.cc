@@ -147,7 +147,7 @@ Status StoreFile::LetGo(const NodePtr& node, const Status& why) {
 // no store is made.)
 Result<std::vector<Json>> StoreFile::GroupsAround() {
   if (!is_part_.value_or(true)) return std::vector<Json>();
-  H5ZARR_ASSIGN_OR_RETURN(std::vector<Json> around, consolidated_above_.Attributes());
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<Json> around, stores_above_.Attributes());
   is_part_ = !around.empty();
   return around;
 }

@@ -122,7 +122,7 @@ Status StoreFile::BeforeChange() {
     if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.InvalidateConsolidated());
   }
   change_noted_ = true;
-  if (!above_noted_) H5ZARR_RETURN_IF_ERROR(consolidated_above_.Invalidate());
+  if (!above_noted_) H5ZARR_RETURN_IF_ERROR(stores_above_.InvalidateConsolidated());
   above_noted_ = true;
   return OkStatus();
 }
@@ -456,9 +456,9 @@ Status StoreFile::Save(Purpose purpose) {
 Status StoreFile::SaveForClose() {
   H5ZARR_RETURN_IF_ERROR(Save(Purpose::kClose));
   if (!change_noted_ || !writable_ || forked() || !CheckThere().ok()) return OkStatus();
-  const bool rewrites = had_consolidated_ || consolidated_above_.removed();
+  const bool rewrites = had_consolidated_ || stores_above_.invalidated();
   if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
-  H5ZARR_RETURN_IF_ERROR(consolidated_above_.Rewrite());
+  H5ZARR_RETURN_IF_ERROR(stores_above_.RewriteConsolidated());
   change_noted_ = above_noted_ = false;
   if (rewrites) TellOthersOfConsolidated();
   return OkStatus();

@@ -206,6 +206,40 @@ with h5py.File(sys.argv[1]) as f:
     assert run_python(code, store, connector=None).split() == ["190", "345", "True", "True", "True"]
 
 
+def test_what_cannot_be_shown_is_listed_and_opening_it_says_why(store):
+    with h5py.File(store, "w") as f:
+        for name in ("a", "type", "z", "document", "g/inner"):
+            f[name] = np.arange(4)
+        f["linked"] = f["type"]
+        f["top"] = 1
+    with open(store + "/type/zarr.json", "r+") as document:
+        text = document.read().replace('"int64"', '"unheard_of"')
+        document.seek(0)
+        document.write(text)
+    with open(store + "/document/zarr.json", "w") as document:
+        document.write("{ no JSON")
+    os.symlink(".", store + "/loop")
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    print(list(f), f["a"][...].sum(), f["z"][...].sum(), f["g/inner"][...].sum(), f["loop/loop/a"][1])
+    for name in ("type", "linked", "document", "loop" + "/loop" * 50):
+        try:
+            print(f[name])
+        except (KeyError, OSError) as error:
+            print(error)
+    print(f["a"][...].sum(), f["top"][()])
+"""
+    listed, unknown, linked, damaged, endless, after = run_python(code, store, connector=None).splitlines()
+    names = ["a", "document", "g", "linked", "loop", "top", "type", "z"]
+    assert listed == f"{names} 6 6 6 1"
+    assert "unheard_of" in unknown and "'type'" in unknown
+    assert "unheard_of" in linked
+    assert "zarr.json" in damaged
+    assert "symbolic links" in endless
+    assert after == "6 1"
+
+
 def test_hdf5_files_opened_before_and_after_are_untouched(numbers, tmp_path):
     code = """
 import h5py, os, sys

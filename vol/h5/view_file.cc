@@ -6,7 +6,6 @@
 
 #include "h5/connector.h"
 #include "h5/remote_open.h"
-#include "h5/remote_open.h"
 #include "host/host_api.h"
 #include "store/url.h"
 #include "view/build.h"
@@ -25,7 +24,8 @@ Status Advice(const FileName& name, const std::string& what, const std::string& 
                 ENOTSUP);
 }
 
-// The names that stand in a remote HDF5 file are the connector's to resolve.
+// The names that stand in a remote HDF5 file are the connector's to resolve: HDF5 would look for them among
+// files of this machine.
 Status RefuseRemoteHdf5(const FileName& name, const Config& config) {
   if (!name.remote) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
@@ -62,15 +62,6 @@ Result<void*> OpenView(const FileName& name, unsigned flags, const Config& confi
                        hid_t dxpl, void** request) {
   H5ZARR_RETURN_IF_ERROR(RefuseRemoteHdf5(name, config));
   if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "a Zarr store", "for reading only");
-  if (name.remote) {
-    // (By itself HDF5 would look for what the file names among files of this machine.)
-    H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
-    if (object.kind == StoreFileKind::kHdf5) {
-      return Status(StatusCode::kUnsupported,
-                    "'" + ShownName(name.given) + "' is a remote HDF5 file: " + std::string(view::kAdvice),
-                    ENOTSUP);
-    }
-  }
   const Result<std::shared_ptr<view::Image>> image = ImageOf(name, config);
   if (!image.ok()) {
     if (image.status().code() != StatusCode::kUnsupported) return image.status();

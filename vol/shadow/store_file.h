@@ -254,6 +254,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<host::NativeHandle> CreateDataset(const NodePtr& group, const std::string& name, hid_t type,
                                            Handle space, Handle dcpl);
   Result<Handle> Register(host::NativeHandle native, uint64_t token);
+  // What is linked in a group, in the order of creation where that is kept; some twice.
+  Result<std::vector<std::string>> ChildNames(const NodePtr& group);
   Status FillGroup(const NodePtr& group);
   Status LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node);

@@ -462,9 +462,7 @@ Status StoreFile::LoadAttribute(const zarr::Node& node, const std::string& name,
       .WithContext("attribute '" + name + "' of '/" + node.path + "'");
 }
 
-// Loads the children of one group.
-Status StoreFile::FillGroup(const NodePtr& group) {
-  if (group->group.filled) return OkStatus();
+Result<std::vector<std::string>> StoreFile::ChildNames(const NodePtr& group) {
   std::vector<std::string> names;
   for (const Json& name : Hdf5Member(group->node.attributes(), "order")) {
     if (name.is_string()) names.push_back(name.get<std::string>());
@@ -480,10 +478,22 @@ Status StoreFile::FillGroup(const NodePtr& group) {
     H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(group));
     for (const auto& [name, dimension] : *dimensions) names.push_back(name);
   }
-  if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(image_->admit(names.size()));
+  return names;
+}
+
+// Loads the children of one group.
+Status StoreFile::FillGroup(const NodePtr& group) {
+  if (group->group.filled) return OkStatus();
+  const Result<std::vector<std::string>> names = ChildNames(group);
+  if (!names.ok() && image_ != nullptr && group != root_) {
+    group->broken = names.status();  // the rest of the store can be shown
+    return OkStatus();
+  }
+  H5ZARR_RETURN_IF_ERROR(names.status());
+  if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(image_->admit(names->size()));
   group->group.filling = true;
   Status loaded;
-  for (const std::string& name : names) {
+  for (const std::string& name : *names) {
     loaded = LoadChild(group, name);
     if (!loaded.ok()) break;
   }

@@ -49,6 +49,7 @@ class Builder {
   Status Fill();
   void Leave();
   Status Admit(std::size_t children);
+  Status Refuse(const NodePtr& node);
   Status Settle(const NodePtr& node);
   Status Hold(const NodePtr& node, hid_t dataset, hid_t type);
   Status HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab);
@@ -104,11 +105,24 @@ Status Builder::Admit(std::size_t children) {
 Status Builder::Fill() {
   H5ZARR_RETURN_IF_ERROR(store_->Fill(store_->root(), true));
   for (const NodePtr& node : store_->Nodes()) {
+    if (!node->broken.ok()) {
+      H5ZARR_RETURN_IF_ERROR(Refuse(node));
+      continue;
+    }
     if (node->kind != NodeState::Kind::kDataset) continue;
     H5ZARR_RETURN_IF_ERROR(store_->CompleteAttributes(node));
     H5ZARR_RETURN_IF_ERROR(Settle(node));
   }
   return H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0 ? host::AlreadyReported() : OkStatus();
+}
+
+Status Builder::Refuse(const NodePtr& node) {
+  haddr_t header = HADDR_UNDEF;
+  if (H5VLnative_token_to_addr(file_.get(), host::TokenOfKey(node->token), &header) < 0) {
+    return host::AlreadyReported();
+  }
+  image_->Refuse(header, node->broken);
+  return OkStatus();
 }
 
 // The extent of a dataset; nothing for one without a dataspace.
@@ -151,8 +165,8 @@ Status Builder::Settle(const NodePtr& node) {
   if (std::find(extent.begin(), extent.end(), 0u) != extent.end()) return OkStatus();
   const haddr_t begin = AddressOf(dataset.get(), geometry);
   if (begin == HADDR_UNDEF) return InternalError("no addresses for '" + node->path + "'");
-  Status unreadable = node->broken;
-  if (unreadable.ok() && shadow::HoldsVlenOrReference(type.get())) {
+  Status unreadable;
+  if (shadow::HoldsVlenOrReference(type.get())) {
     unreadable = Hold(node, dataset.get(), type.get());
     if (unreadable.ok()) return OkStatus();
   }

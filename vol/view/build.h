@@ -18,7 +18,8 @@ inline constexpr std::string_view kAdvice =
 
 // Loads all metadata of `store` (open for reading, and used for nothing else), and elements that hold
 // references or parts of variable length as far as a quarter of the memory of its configuration goes; what
-// lies beyond, and what can't be shown, is there and unreadable. kUnsupported for more than 20,000 nodes.
+// lies beyond is there and unreadable; what can't be shown is linked and can't be opened. kUnsupported for
+// more than 20,000 nodes.
 // Within a file callback, or anywhere else that HDF5 may be called.
 Result<std::shared_ptr<Image>> MakeImage(std::shared_ptr<shadow::StoreFile> store);
 

@@ -42,6 +42,8 @@ class Image {
   uint64_t end() const { return end_; }
   void GrowTo(uint64_t end) { end_ = std::max(end_, end); }
   void Add(Region region);
+  // The object whose header is at `header` can't be opened, for the reason `why`.
+  void Refuse(uint64_t header, Status why) { refused_.insert_or_assign(header, std::move(why)); }
 
   // The bytes at an address. Fails with what the store says, or what the region is unreadable for.
   Status Read(uint64_t at, MutableByteSpan out);
@@ -68,6 +70,7 @@ class Image {
   SparseBytes held_;
   uint64_t end_ = 0;
   std::map<uint64_t, Region> regions_;  // by their first address
+  std::map<uint64_t, Status> refused_;  // by the address of their header
   std::map<uint64_t, Course> courses_;  // the same
   BlockCache blocks_;
 };

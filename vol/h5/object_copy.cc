@@ -1,313 +1,23 @@
 #include "h5/object_copy.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 
-#include "h5/chunk_copy.h"
 #include "h5/copy_references.h"
 #include "h5/copy_source.h"
-#include "h5/dataset_transfer.h"
+#include "h5/element_copy.h"
+#include "h5/header_copy.h"
 #include "h5/native_reads.h"
-#include "shadow/creation_map.h"
-#include "shadow/dataset_map.h"
-#include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
-#include "shadow/object_times.h"
-#include "transfer/dataset_io.h"
-#include "transfer/vlen.h"
+#include "transfer/chunk_list.h"
 
 namespace h5zarr {
 namespace {
 
 using shadow::NodePtr;
 
-// Data is moved in pieces of about this size.
-constexpr uint64_t kPieceBytes = 16 << 20;
-
-Result<Handle> GetFromDataset(host::NativeObject dataset, H5VL_dataset_get_t what) {
-  H5VL_dataset_get_args_t args;
-  args.op_type = what;
-  if (H5VLdataset_get(dataset.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                      nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  switch (what) {
-    case H5VL_DATASET_GET_TYPE: return Handle(args.args.get_type.type_id);
-    case H5VL_DATASET_GET_SPACE: return Handle(args.args.get_space.space_id);
-    case H5VL_DATASET_GET_DCPL: return Handle(args.args.get_dcpl.dcpl_id);
-    default: return InternalError("not a property of a dataset");
-  }
-}
-
-// One end of a copied dataset: an array of a store, or native data.
-struct DataEnd {
-  host::NativeObject native;
-  shadow::StoreFile* store = nullptr;
-  NodePtr node;  // with a store
-  Object* engine = nullptr;  // of native data, for reading it by the engine
-};
-
-Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid_t file_space,
-                void* buffer) {
-  if (end.engine != nullptr && !write) {
-    const DatasetPart part{end.engine, type, mem_space, file_space, buffer};
-    if (EngineFor(part) != nullptr && ReadByEngine({&part, 1}, host::DefaultDxpl()).ok()) {
-      return OkStatus();
-    }
-  }
-  if (end.store == nullptr) {
-    void* under = end.native.under;
-    const void* source = buffer;
-    const herr_t result =
-        write ? H5VLdataset_write(1, &under, host::NativeConnector(), &type, &mem_space,
-                                  &file_space, host::DefaultDxpl(), &source, nullptr)
-              : H5VLdataset_read(1, &under, host::NativeConnector(), &type, &mem_space,
-                                 &file_space, host::DefaultDxpl(), &buffer, nullptr);
-    return NativeStatus(result);
-  }
-  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, end.store->OpenElements(end.node));
-  transfer::DatasetTransfer one;
-  one.array = array;
-  one.element = &end.node->dataset.element;
-  one.extent = array->shape().first(array->shape().size() - one.element->elem_dims.size());
-  one.mem_type = type;
-  one.mem_space = mem_space;
-  one.file_space = file_space;
-  one.read_buffer = write ? nullptr : buffer;
-  one.write_buffer = write ? buffer : nullptr;
-  const shadow::ReferenceResolver references = end.store->References();
-  one.references = &references;
-  return write ? transfer::WriteDatasets({&one, 1}, host::DefaultDxpl())
-               : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl());
-}
-
 bool HasReferences(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
-
-// Without decoding, where both ends keep the same bytes.
-Result<bool> CopyAsStored(const DataEnd& from, const DataEnd& to) {
-  const auto end_of = [](const DataEnd& end) -> Result<ChunkEnd> {
-    ChunkEnd chunks{end.native};
-    if (end.store == nullptr) return chunks;
-    H5ZARR_ASSIGN_OR_RETURN(chunks.array, end.store->OpenArray(end.node, 0));
-    return chunks;
-  };
-  const auto in_chunks = [](const DataEnd& end) {
-    return end.store == nullptr || (end.node->dataset.layout == H5D_CHUNKED &&
-                                    !end.node->dataset.external && !end.node->dataset.null_space);
-  };
-  if (!in_chunks(from) || !in_chunks(to)) return false;
-  H5ZARR_ASSIGN_OR_RETURN(const ChunkEnd source, end_of(from));
-  H5ZARR_ASSIGN_OR_RETURN(const ChunkEnd target, end_of(to));
-  return CopyEncodedChunks(source, target);
-}
-
-// Copies all elements, in slabs along the first dimension. `translate`: for references; may be empty.
-Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& translate) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle space,
-                          GetFromDataset(from.native, H5VL_DATASET_GET_SPACE));
-  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
-  if (points <= 0) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const Handle file_type,
-                          GetFromDataset(from.native, H5VL_DATASET_GET_TYPE));
-  // In memory: the same type, described afresh, free of the file it came from.
-  H5ZARR_ASSIGN_OR_RETURN(const shadow::Json description, shadow::TypeToJson(file_type.get()));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::TypeFromJson(description));
-  const uint64_t elem_bytes = H5Tget_size(type.get());
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::vector<hsize_t> extent(std::max(rank, 1), 1), start(std::max(rank, 1), 0);
-  if (rank > 0) H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
-  const uint64_t row_bytes = static_cast<uint64_t>(points) / extent[0] * elem_bytes;
-  const hsize_t rows = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(row_bytes, 1), 1,
-                                            extent[0]);
-  H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(rows * row_bytes));
-  for (hsize_t row = 0; row < extent[0]; row += rows) {
-    std::vector<hsize_t> count = extent;
-    count[0] = std::min(rows, extent[0] - row);
-    start[0] = row;
-    Handle mem_space(rank > 0 ? H5Screate_simple(rank, count.data(), nullptr)
-                              : H5Screate(H5S_SCALAR));
-    const Handle file_space(H5Scopy(space.get()));
-    if (rank > 0 && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr,
-                                        count.data(), nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    std::memset(buffer.data(), 0, buffer.size_bytes());
-    H5ZARR_RETURN_IF_ERROR(Transfer(from, false, type.get(), mem_space.get(), file_space.get(),
-                                    buffer.data()));
-    Status written;
-    const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
-    if (translate) {
-      written = TranslateReferences(type.get(), static_cast<std::byte*>(buffer.data()), elems,
-                                    elem_bytes, translate);
-    }
-    if (written.ok()) written = Transfer(to, true, type.get(), mem_space.get(), file_space.get(),
-                                    buffer.data());
-    if (shadow::HoldsVlenOrReference(type.get())) {
-      transfer::ReclaimElements(static_cast<std::byte*>(buffer.data()), elems, type.get());
-    }
-    H5ZARR_RETURN_IF_ERROR(written);
-  }
-  return OkStatus();
-}
-
-// Gives a node its metadata; attributes that were noted already, and members of `_hdf5`, stay.
-template <typename Metadata>
-void SetMetadata(const NodePtr& node, Metadata metadata) {
-  const shadow::Json attributes = node->node.attributes();
-  node->node.metadata = std::move(metadata);
-  for (const auto& [name, value] : attributes.items()) {
-    if (name != "_hdf5") node->node.attributes()[name] = value;
-  }
-  const auto hdf5 = attributes.find("_hdf5");
-  const shadow::Json noted = hdf5 != attributes.end() ? *hdf5 : shadow::Json::object();
-  for (const auto& [name, value] : noted.items()) {
-    shadow::SetHdf5Member(&node->node.attributes(), name, value);
-  }
-}
-
-// A dataset that HDF5 copied into a shadow gets its array.
-Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native) {
-  if (node->node.is_array()) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, GetFromDataset(native, H5VL_DATASET_GET_TYPE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle space, GetFromDataset(native, H5VL_DATASET_GET_SPACE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, GetFromDataset(native, H5VL_DATASET_GET_DCPL));
-  H5ZARR_ASSIGN_OR_RETURN(
-      shadow::DatasetPlan plan,
-      shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
-  SetMetadata(node, plan.metadata);
-  store.UsePlan(node, std::move(plan));
-  H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type.get()));
-  node->document_changed = true;
-  return OkStatus();
-}
-
-// A virtual dataset that HDF5 copied into a shadow: its mappings are what there is of it.
-Status AdoptVirtual(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
-                    hid_t dcpl) {
-  if (node->dataset.virtual_layout != nullptr) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, GetFromDataset(native, H5VL_DATASET_GET_TYPE));
-  // The mappings know the extent; HDF5 would look for the sources when asked for it.
-  std::size_t mappings = 0;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5Pget_virtual_count(dcpl, &mappings)));
-  Handle space;
-  if (mappings == 0) {
-    H5ZARR_ASSIGN_OR_RETURN(space, GetFromDataset(native, H5VL_DATASET_GET_SPACE));
-  }
-  H5ZARR_ASSIGN_OR_RETURN(
-      shadow::VirtualPlan plan,
-      shadow::PlanVirtual(type.get(), space.get(), dcpl, store.config().zarr_format));
-  SetMetadata(node, std::move(plan.metadata));
-  node->dataset.virtual_layout = std::move(plan.layout);
-  node->document_changed = true;
-  return OkStatus();
-}
-
-// The creation list of an object that HDF5 copied.
-Result<Handle> CreationList(host::NativeObject native) {
-  switch (native.type) {
-    case H5I_DATASET: return GetFromDataset(native, H5VL_DATASET_GET_DCPL);
-    case H5I_GROUP: {
-      H5VL_group_get_args_t args;
-      args.op_type = H5VL_GROUP_GET_GCPL;
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_get(
-          native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
-      return Handle(args.args.get_gcpl.gcpl_id);
-    }
-    default: {
-      H5VL_datatype_get_args_t args;
-      args.op_type = H5VL_DATATYPE_GET_TCPL;
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdatatype_get(
-          native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
-      return Handle(args.args.get_tcpl.tcpl_id);
-    }
-  }
-}
-
-shadow::CreationKind CreationKindOf(H5I_type_t type) {
-  if (type == H5I_DATASET) return shadow::CreationKind::kDataset;
-  return type == H5I_GROUP ? shadow::CreationKind::kGroup : shadow::CreationKind::kDatatype;
-}
-
-Result<std::vector<std::string>> AttributeNames(host::NativeObject native, H5_index_t order) {
-  std::vector<std::string> names;
-  H5O_info2_t info;
-  H5VL_object_get_args_t get;
-  get.op_type = H5VL_OBJECT_GET_INFO;
-  get.args.get_info.fields = H5O_INFO_NUM_ATTRS;
-  get.args.get_info.oinfo = &info;
-  const H5VL_loc_params_t self = host::LocSelf(native.type);
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
-      native.under, &self, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr)));
-  for (hsize_t i = 0; i < info.num_attrs; ++i) {
-    H5VL_attr_get_args_t args;
-    std::size_t length = 0;
-    args.op_type = H5VL_ATTR_GET_NAME;
-    H5VL_loc_params_t loc = host::LocSelf(native.type);
-    loc.type = H5VL_OBJECT_BY_IDX;
-    loc.loc_data.loc_by_idx = {".", order, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
-    args.args.get_name = {loc, 0, nullptr, &length};
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
-                                                     host::DefaultDxpl(), nullptr)));
-    std::string name(length + 1, '\0');
-    args.args.get_name = {loc, name.size(), name.data(), &length};
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
-                                                     host::DefaultDxpl(), nullptr)));
-    name.resize(length);
-    names.push_back(std::move(name));
-  }
-  return names;
-}
-
-// A copy keeps its original's times, as between HDF5 files.
-Status NoteTimesOfOriginal(const host::NativeHandle& from, shadow::Json* attributes) {
-  H5O_info2_t info;
-  H5VL_object_get_args_t args;
-  args.op_type = H5VL_OBJECT_GET_INFO;
-  args.args.get_info.fields = H5O_INFO_BASIC | H5O_INFO_TIME;
-  args.args.get_info.oinfo = &info;
-  const H5VL_loc_params_t self = host::LocSelf(from.type());
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
-      from.get(), &self, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
-  if (const auto source = GetConnector().stores.ByFileNumber(info.fileno)) {
-    const NodePtr node = source->FindNode(host::TokenKey(info.token));
-    if (node == nullptr) return OkStatus();
-    shadow::AnswerTimes(node->node.attributes(), &info);
-  }
-  shadow::CopyTimes(info, attributes);
-  return OkStatus();
-}
-
-// What a copy has from its original: what it was created with, and its attributes.
-Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::NativeHandle& from,
-                  const host::NativeHandle& to) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle list, CreationList(to.object()));
-  const shadow::CreationKind kind = CreationKindOf(to.type());
-  H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
-  if (const auto source = GetConnector().stores.ByFileNumber(original.fileno)) {
-    if (const NodePtr source_node = source->FindNode(original.token)) {
-      H5ZARR_RETURN_IF_ERROR(
-          shadow::RestoreCreation(kind, source_node->node.attributes(), list.get()));
-    }
-  }
-  shadow::Json* attributes = &node->node.attributes();
-  H5ZARR_RETURN_IF_ERROR(NoteTimesOfOriginal(from, attributes));
-  shadow::NoteAttributeOrder(list.get(), attributes);
-  shadow::NoteCreation(kind, list.get(), attributes);
-  if (to.type() == H5I_GROUP && shadow::TracksLinkOrder(list.get())) {
-    node->group.ordered = true;
-    node->group.links_changed = true;
-  }
-  store.NoteComment(node);
-  const bool ordered = !shadow::Hdf5Member(*attributes, "attr_order").is_null();
-  // Attributes came with the header: all are new to the store, in the order they have there.
-  H5ZARR_ASSIGN_OR_RETURN(
-      const std::vector<std::string> names,
-      AttributeNames(to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME));
-  for (const std::string& name : names) store.NoteAttribute(node, name);
-  return OkStatus();
-}
 
 Status RewriteAttribute(host::NativeObject object, const std::string& name,
                         const shadow::AttributeValue& value) {
@@ -450,7 +160,7 @@ class CopyFinisher {
   Status FinishDataset(const host::NativeHandle& from, const host::NativeHandle& to,
                        const NodePtr& node, bool leaves) {
     H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
-                            GetFromDataset(to.object(), H5VL_DATASET_GET_DCPL));
+                            transfer::AskDataset(to.get(), H5VL_DATASET_GET_DCPL));
     if (H5Pget_layout(dcpl.get()) == H5D_VIRTUAL) {
       return store_ == nullptr ? OkStatus()
                                : AdoptVirtual(*store_, node, to.object(), dcpl.get());
@@ -461,7 +171,7 @@ class CopyFinisher {
       if (node->dataset.external) return store_->CopyExternal(node, to.object());
     }
     H5ZARR_ASSIGN_OR_RETURN(const Handle type,
-                            GetFromDataset(to.object(), H5VL_DATASET_GET_TYPE));
+                            transfer::AskDataset(to.get(), H5VL_DATASET_GET_TYPE));
     // (Within a file HDF5 leaves those of datasets alone, even when it expands others.)
     if (HasReferences(type.get()) && leaves) return Defer(from, to, node, "");
     return CopyData(from, to, node, {});

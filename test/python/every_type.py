@@ -13,9 +13,6 @@ WITH_HDF5_2 = hasattr(h5t, "COMPLEX_IEEE_F32LE") and "1.14" not in sys.argv
 FOR_TOOLS = "tools" in sys.argv or "repack" in sys.argv
 FOR_REPACK = "repack" in sys.argv
 FOR_ZARR_2 = "v2" in sys.argv  # without shards
-# Fill values of several numbers that differ: Zarr has one number for them.
-REFUSED_FILLS = {"long_double", "type_array", "type_array_of_array", "type_complex_native_half", "type_float24",
-                 "type_long_double"}
 NOT_FOR_TOOLS = {"time32", "time32_be"}  # they have no native type
 
 def integer(base, precision, offset=0, pad=None):

@@ -10,7 +10,6 @@ from pathlib import Path
 import h5py
 import pytest
 
-from every_type import REFUSED_FILLS
 from support import run, tool
 
 SCRIPT = Path(__file__).with_name("everything.py")

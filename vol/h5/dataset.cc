@@ -221,6 +221,7 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
     for (std::size_t i = 0; i + dataset.element.elem_dims.size() < shape.size(); ++i) {
       new_shape[i] = args->args.set_extent.size[i];
     }
+    H5ZARR_RETURN_IF_ERROR(shadow::CheckFillSize(object->node->node.array(), new_shape));
   }
   H5ZARR_RETURN_IF_ERROR(NativeStatus(
       H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));

@@ -10,6 +10,7 @@
 #include "h5/dataset_transfer.h"
 #include "h5/reported_pipeline.h"
 #include "host/host_api.h"
+#include "shadow/hdf5_attribute.h"
 
 namespace h5zarr {
 namespace {
@@ -229,6 +230,14 @@ Status WriteChunk(Object* object, const ChunkWriteOfHdf5Version2* args) {
   return array->WriteStoredChunk(coords, stored);
 }
 
+// Whether HDF5 would have space for the dataset, from the beginning or because it was written; a store has no
+// chunk of nothing but fill.
+bool HasSpaceWithoutChunks(const Object* object, const Array& array) {
+  const shadow::DatasetState& dataset = object->node->dataset;
+  return dataset.alloc_time == H5D_ALLOC_TIME_EARLY || dataset.layout == H5D_COMPACT ||
+         array.omitted_fill() || shadow::WrittenAsFill(object->node->node.attributes());
+}
+
 }  // namespace
 
 Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional_args_t* args) {
@@ -281,10 +290,11 @@ Result<hsize_t> StorageBytes(Object* object) {
   if (array->dirty()) H5ZARR_RETURN_IF_ERROR(array->Flush());
   H5ZARR_ASSIGN_OR_RETURN(const hsize_t stored_bytes, array->StoredBytes());
   const shadow::DatasetState& dataset = object->node->dataset;
-  if (dataset.alloc_time != H5D_ALLOC_TIME_EARLY && dataset.layout != H5D_COMPACT) {
+  if (stored_bytes > 0 && dataset.alloc_time != H5D_ALLOC_TIME_EARLY &&
+      dataset.layout != H5D_COMPACT) {
     return stored_bytes;
   }
-  // HDF5 has this space from the beginning; a store has no chunk of nothing but fill.
+  if (!HasSpaceWithoutChunks(object, *array)) return stored_bytes;
   const auto elems = CheckedProduct(array->shape());
   const auto all_bytes =
       elems ? CheckedMul(*elems, dataset.element.dtype.item_bytes) : std::optional<uint64_t>();
@@ -298,7 +308,10 @@ Result<H5D_space_status_t> SpaceStatus(Object* object) {
   }
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<ChunkInfo>* chunks, ListChunks(object));
-  if (chunks->empty()) return H5D_SPACE_STATUS_NOT_ALLOCATED;
+  if (chunks->empty()) {
+    return HasSpaceWithoutChunks(object, *array) ? H5D_SPACE_STATUS_ALLOCATED
+                                                 : H5D_SPACE_STATUS_NOT_ALLOCATED;
+  }
   if (dataset.layout != H5D_CHUNKED) return H5D_SPACE_STATUS_ALLOCATED;
   uint64_t grid = 1;
   for (std::size_t i = 0; i < array->shape().size(); ++i) {

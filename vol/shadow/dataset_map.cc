@@ -21,6 +21,7 @@ namespace {
 using Form = ElementMap::Form;
 
 constexpr int kHdf5AttributeVersion = 1;
+constexpr uint64_t kMaxStoredFillBytes = uint64_t{1} << 30;  // see CheckFillSize
 // What a compact dataset may hold: an object header's message less its layout.
 constexpr uint64_t kMaxCompactBytes = 65536 - 4;
 // What readers of data types take (zarr/dtype_v2, dtype_v3).
@@ -412,6 +413,7 @@ Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Conf
     }
   }
   H5ZARR_RETURN_IF_ERROR(FillToDcpl(metadata.fill, header.element, hdf5, header.shadow_dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(header.fill_block, FillBlock(header.element, hdf5));
   return header;
 }
 
@@ -441,6 +443,7 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   H5ZARR_RETURN_IF_ERROR(PlanChunks(dcpl, extent, config, &plan, &hdf5));
   H5ZARR_ASSIGN_OR_RETURN(metadata.fill,
                           FillFromDcpl(dcpl, type, plan.element, config.zarr_format, &hdf5));
+  H5ZARR_RETURN_IF_ERROR(CheckFillSize(metadata, metadata.shape));
   if (hdf5.size() > 1) metadata.attributes["_hdf5"] = std::move(hdf5);
   if (plan.element.form == Form::kObjectReference) {
     metadata.attributes["_DTYPE"] = "object_reference";  // hdmf-zarr's word for it
@@ -476,29 +479,43 @@ Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t
   return dcpl;
 }
 
-bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
+Status CheckFillSize(const zarr::ArrayMetadata& metadata, std::span<const uint64_t> shape) {
+  if (metadata.fill.block.empty()) return OkStatus();
+  const std::optional<uint64_t> elems = CheckedProduct(shape);
+  const std::optional<uint64_t> bytes =
+      elems ? CheckedMul(*elems, metadata.dtype.item_bytes) : std::nullopt;
+  if (bytes && *bytes <= kMaxStoredFillBytes) return OkStatus();
+  return UnsupportedError("a fill value whose array elements differ, which Zarr has no word for, in a "
+                          "dataset of more than 1 GiB: all of its chunks would have to be stored");
+}
+
+ChunkForm FormOfStoredChunks(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
   const Json* recorded = found == nullptr ? nullptr : zarr::FindMember(*found, "type");
-  const auto same = [&]() -> Result<bool> {
+  const auto form = [&]() -> Result<ChunkForm> {
     H5ZARR_ASSIGN_OR_RETURN(
         const ElementMap map,
         MapFromZarr(metadata.dtype, metadata.shape, recorded != nullptr ? *recorded : Json()));
-    if (map.form != Form::kPlain || H5Pget_layout(dcpl) != H5D_CHUNKED) return false;
+    if (map.form != Form::kPlain || H5Pget_layout(dcpl) != H5D_CHUNKED) return ChunkForm::kOther;
     const std::size_t rank = metadata.shape.size() - map.elem_dims.size();
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, rank));
     const ReportedChunk unit = ChunkToReport(metadata, rank, map.stored_bytes(), true);
     const bool is_object = std::equal(chunk.begin(), chunk.end(), metadata.chunk_shape.begin());
     // (A part of an object is no stored chunk.)
     const bool is_inner = unit.unit == zarr::ChunkUnit::kInner && chunk == unit.shape;
-    if (!is_object && !is_inner) return false;
+    if (!is_object && !is_inner) return ChunkForm::kOther;
     H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
     H5ZARR_ASSIGN_OR_RETURN(const Json stored_json, TypeToJson(stored.get()));
-    if (!map.hdf5_type.is_null() && stored_json != map.hdf5_type) return false;
+    if (!map.hdf5_type.is_null() && stored_json != map.hdf5_type) return ChunkForm::kOther;
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
-    return SameBytes(is_object ? metadata.codecs : unit.codecs, filters);
+    const std::vector<zarr::CodecSpec>& codecs = is_object ? metadata.codecs : unit.codecs;
+    if (SameBytes(codecs, filters)) return ChunkForm::kVerbatim;
+    const bool is_gzip = codecs.size() == 1 && zarr::BareName(codecs[0]) == "gzip" &&
+                         filters.size() == 1 && filters[0].id == H5Z_FILTER_DEFLATE;
+    return is_gzip ? ChunkForm::kGzip : ChunkForm::kOther;
   };
-  const Result<bool> result = WithoutThrowing(same);
-  return result.ok() && result.value();
+  const Result<ChunkForm> result = WithoutThrowing(form);
+  return result.ok() ? *result : ChunkForm::kOther;
 }
 
 }  // namespace h5zarr::shadow

@@ -6,6 +6,7 @@
 #include <hdf5.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ struct DatasetHeader {
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
   bool external = false;
   bool external_copied = false;  // the array has what the files had
+  std::vector<std::byte> fill_block;  // for the metadata's fill value, which no document says
 };
 // `element`: what the elements are where metadata does not say it (conventions.h).
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
@@ -67,9 +69,20 @@ Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config
 // owns the copy.
 Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t alloc_time);
 
-// True when HDF5 reports the stored bytes of a whole chunk verbatim: the stored chain and the
-// reported pipeline are the same bytes (no filter and no codec; zstd; shards; blosc).
-bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl);
+// kUnsupported where fill differs among an array's elements (zarr::FillValue::block) and `shape` is too large:
+// all chunks of such an array are stored (zarr::Array::StoreFill).
+Status CheckFillSize(const zarr::ArrayMetadata& metadata, std::span<const uint64_t> shape);
+
+// What a whole stored chunk is beside the one that HDF5 reports by `dcpl`.
+enum class ChunkForm {
+  kVerbatim,  // the same bytes (no filter and no codec; zstd; shards; blosc)
+  kGzip,      // deflate alone, in gzip's framing instead of zlib's
+  kOther,
+};
+ChunkForm FormOfStoredChunks(const zarr::ArrayMetadata& metadata, hid_t dcpl);
+inline bool StoredChunksAreVerbatim(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
+  return FormOfStoredChunks(metadata, dcpl) == ChunkForm::kVerbatim;
+}
 
 }  // namespace h5zarr::shadow
 

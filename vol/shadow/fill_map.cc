@@ -69,13 +69,38 @@ Result<std::vector<std::byte>> PlainFill(hid_t dcpl, const ElementMap& map) {
   if (H5Pget_fill_value(dcpl, stored.get(), bytes.data()) < 0) {
     return InvalidArgumentError("the fill value has no conversion to the dataset's type");
   }
-  const ByteSpan item(bytes.data(), map.dtype.item_bytes);
-  if (!IsAll(bytes, item)) {
-    return UnsupportedError("a fill value whose array elements differ has no form in Zarr");
+  if (map.dtype.kind == DType::Kind::kBool) {
+    for (std::byte& byte : bytes) byte = byte == std::byte{0} ? byte : std::byte{1};
   }
-  bytes.resize(map.dtype.item_bytes);
-  if (map.dtype.kind == DType::Kind::kBool && bytes[0] != std::byte{0}) bytes[0] = std::byte{1};
+  if (IsAll(bytes, ByteSpan(bytes.data(), map.dtype.item_bytes))) bytes.resize(map.dtype.item_bytes);
   return bytes;
+}
+
+// A value for each element of an array, one behind the other, as a list.
+Result<Json> BlockToJson(ByteSpan block, const DType& dtype) {
+  Json list = Json::array();
+  for (std::size_t at = 0; at < block.size(); at += dtype.item_bytes) {
+    zarr::FillValue one{true, {}, {}};
+    one.bytes.assign(block.begin() + static_cast<std::ptrdiff_t>(at),
+                     block.begin() + static_cast<std::ptrdiff_t>(at + dtype.item_bytes));
+    H5ZARR_ASSIGN_OR_RETURN(Json value, zarr::FormatFillValue(one, dtype, kKeptFillFormat));
+    list.push_back(std::move(value));
+  }
+  return list;
+}
+
+Result<std::vector<std::byte>> BlockFromJson(const Json& list, const ElementMap& map) {
+  const uint64_t items = map.stored_bytes() / map.dtype.item_bytes;
+  if (map.form != Form::kPlain || !list.is_array() || list.size() != items) {
+    return CorruptError("_hdf5.fill.elements: expected a list of " + std::to_string(items) + " values");
+  }
+  std::vector<std::byte> block;
+  for (const Json& value : list) {
+    H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue one,
+                            zarr::ParseFillValue(value, map.dtype, kKeptFillFormat));
+    block.insert(block.end(), one.bytes.begin(), one.bytes.end());
+  }
+  return block;
 }
 
 Result<std::vector<std::byte>> StringFill(hid_t dcpl) {
@@ -147,7 +172,7 @@ Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dc
   H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
   // LINDI's scalars have a dimension of 1 that HDF5 does not show.
   const uint64_t size_bytes = H5Tget_size(stored.get());
-  if (fill.bytes.size() != map.dtype.item_bytes || fill.bytes.empty() ||
+  if (fill.bytes.size() % map.dtype.item_bytes != 0 || fill.bytes.empty() ||
       size_bytes % fill.bytes.size() != 0) {
     return InternalError("a fill value of another size than the elements");
   }
@@ -237,7 +262,13 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
   fill.defined = zarr_format == 3 || (defined == H5D_FILL_VALUE_USER_DEFINED && !never);
   if (defined == H5D_FILL_VALUE_USER_DEFINED) {
     H5ZARR_ASSIGN_OR_RETURN(fill.bytes, UserFill(dcpl, type, map));
-    if (never) {
+    if (!map.dtype.is_vlen() && fill.bytes.size() > map.dtype.item_bytes) {
+      H5ZARR_ASSIGN_OR_RETURN(Json elements, BlockToJson(fill.bytes, map.dtype));
+      (*hdf5)["fill"] = {{"elements", std::move(elements)}};
+      if (!never) fill.block = fill.bytes;
+      fill.bytes.assign(map.dtype.item_bytes, std::byte{0});
+      fill.defined = zarr_format == 3;
+    } else if (never) {
       // HDF5 never fills with it, so no reader may: it is only kept.
       H5ZARR_ASSIGN_OR_RETURN(Json value, zarr::FormatFillValue(fill, map.dtype, kKeptFillFormat));
       (*hdf5)["fill"] = {{"value", std::move(value)}};
@@ -257,6 +288,11 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
   H5ZARR_RETURN_IF_ERROR(FillTimeFromJson(hdf5, dcpl));
   const Json* kept = zarr::FindMember(hdf5, "fill");
   if (kept != nullptr && kept->is_object()) {
+    if (const Json* elements = zarr::FindMember(*kept, "elements")) {
+      zarr::FillValue user;
+      H5ZARR_ASSIGN_OR_RETURN(user.bytes, BlockFromJson(*elements, map));
+      return SetPlainFill(user, map, dcpl);
+    }
     const Json* value = zarr::FindMember(*kept, "value");
     if (value == nullptr) return CorruptError("_hdf5.fill has no value");
     H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue user,
@@ -270,6 +306,15 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
   }
   if (kind == "default" || !fill.defined || map.read_only) return OkStatus();
   return SetUserFill(fill, map, dcpl);
+}
+
+Result<std::vector<std::byte>> FillBlock(const ElementMap& map, const Json& hdf5) {
+  const Json* kept = zarr::FindMember(hdf5, "fill");
+  const Json* elements = kept != nullptr ? zarr::FindMember(*kept, "elements") : nullptr;
+  if (elements == nullptr || StringMember(hdf5, "fill_time") == "never") {
+    return std::vector<std::byte>();
+  }
+  return BlockFromJson(*elements, map);
 }
 
 Status FillToJson(hid_t dcpl, hid_t type, Json* hdf5) {

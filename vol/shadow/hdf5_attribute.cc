@@ -72,6 +72,8 @@ void SetHdf5Member(Json* attributes, std::string_view name, Json value) {
   hdf5[key] = std::move(value);
 }
 
+bool WrittenAsFill(const Json& attributes) { return Hdf5Member(attributes, "written") == true; }
+
 Json AttributesForProgram(const zarr::Node& node) {
   Json shown = Json::object();
   const Json& attributes = node.attributes();

@@ -20,6 +20,10 @@ Json Hdf5Member(const Json& attributes, std::string_view name);
 // is removed altogether.
 void SetHdf5Member(Json* attributes, std::string_view name, Json value);
 
+// Whether an array was written although it has no chunk: they were all fill (`_hdf5.written`). HDF5 has
+// storage for such a dataset, and its tools tell it from one that was never written.
+bool WrittenAsFill(const Json& attributes);
+
 // A node's attributes as an HDF5 program sees them, in order: without the hidden ones, with those of
 // the program's own whose name is a hidden one (kept in `_hdf5.escaped`), with units of datetimes.
 Json AttributesForProgram(const zarr::Node& node);

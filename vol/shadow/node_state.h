@@ -97,7 +97,7 @@ struct NodeState {
 
   bool dirty() const {
     return document_changed || !changed_attributes.empty() || group.links_changed ||
-           !dataset.renames.empty() || (dataset.array != nullptr && dataset.array->dirty());
+           !dataset.renames.empty() || (dataset.array != nullptr && (dataset.array->dirty() || dataset.array->omitted_fill()));
   }
 };
 

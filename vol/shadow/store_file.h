@@ -200,6 +200,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<zarr::Array*> OpenArray(const NodePtr& node, uint64_t cache_bytes);
   // The same before its elements are used: references to what was moved are renamed first.
   Result<zarr::Array*> OpenElements(const NodePtr& node);
+  // Stores the document of a new array, and copies the chunks of `source`, an array of `from`, as they are.
+  // REQUIRES: both have the same chunks, codecs and keys.
+  Status CopyChunks(const NodePtr& node, StoreFile& from, const NodeState& source);
   // Copies into the array what the files of a dataset with external storage hold, unless it is there or
   // they can't be read. `native`: the dataset as the program opened it, which knows where they are.
   Status CopyExternal(const NodePtr& node, host::NativeObject native);
@@ -322,6 +325,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status WriteDocument(const NodePtr& node);
   Status CheckDocument(const NodeState& node) const;
   Status SaveNode(const NodePtr& node, Purpose purpose);
+  Status SaveElements(const NodePtr& node);
   Status EncodeAttributes(const NodePtr& node);
   Status EncodeLinks(const NodePtr& node);
   Status EncodeUserLinks(const NodePtr& node);

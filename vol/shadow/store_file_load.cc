@@ -350,6 +350,9 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+  if (!header.fill_block.empty()) {
+    std::get<zarr::ArrayMetadata>(child->node.metadata).fill.block = std::move(header.fill_block);
+  }
   child->dataset.element = std::move(header.element);
   child->dataset.layout = header.layout;
   child->dataset.alloc_time = header.alloc_time;

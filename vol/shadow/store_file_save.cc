@@ -404,6 +404,43 @@ Status StoreFile::CopyAllExternal() {
   return first;
 }
 
+// Its elements; and what a store of Zarr does not tell by its chunks alone.
+Status StoreFile::SaveElements(const NodePtr& node) {
+  zarr::Array& array = *node->dataset.array;
+  H5ZARR_RETURN_IF_ERROR(array.Flush());
+  H5ZARR_RETURN_IF_ERROR(array.StoreFill());
+  if (!array.omitted_fill()) return OkStatus();
+  if (!WrittenAsFill(node->node.attributes())) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool has_chunks, array.HasStoredChunks());
+    if (!has_chunks) {
+      SetHdf5Member(&node->node.attributes(), "written", true);
+      H5ZARR_RETURN_IF_ERROR(SaveDocument(node));
+    }
+  }
+  array.ForgetOmittedFill();
+  return OkStatus();
+}
+
+Status StoreFile::CopyChunks(const NodePtr& node, StoreFile& from, const NodeState& source) {
+  H5ZARR_RETURN_IF_ERROR(EnsureStored(node));
+  const zarr::ArrayMetadata& metadata = source.node.array();
+  const std::string prefix = source.path.empty() ? "" : source.path + "/";
+  std::vector<std::string> keys;
+  H5ZARR_RETURN_IF_ERROR(from.store_->Walk(source.path, [&](std::string_view key, uint64_t) {
+    if (key.starts_with(prefix) &&
+        metadata.key_encoding.Parse(key.substr(prefix.size()), metadata.rank())) {
+      keys.emplace_back(key.substr(prefix.size()));
+    }
+    return OkStatus();
+  }));
+  for (const std::string& key : keys) {
+    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> chunk, from.store_->Read(prefix + key));
+    if (!chunk) return ChangedError("chunk " + key + " vanished while it was copied");
+    H5ZARR_RETURN_IF_ERROR(store_->Write(JoinPath(node->path, key), chunk->span()));
+  }
+  return OkStatus();
+}
+
 // What is not as it is stored, parents first.
 std::vector<NodePtr> StoreFile::ChangedNodes() const {
   std::vector<NodePtr> changed;
@@ -446,7 +483,7 @@ Status StoreFile::Save(Purpose purpose) {
   }
   for (const NodePtr& node : changed) {
     if (!node->dataset.renames.empty()) note(OpenElements(node).status());
-    if (node->dataset.array != nullptr) note(node->dataset.array->Flush());
+    if (node->dataset.array != nullptr) note(SaveElements(node));
     TellOthers(node->path);
   }
   touched_ = !first.ok();

@@ -165,6 +165,9 @@ class Array {
   // again.
   Status Flush();
   bool dirty() const;  // also while a job is at work
+  // Whether a chunk was left out since ForgetOmittedFill because it held nothing but fill.
+  bool omitted_fill() const;
+  void ForgetOmittedFill();
 
   // Drops all cached chunks and indexes, dirty ones too (refresh; deletion).
   void DropCache();
@@ -194,6 +197,11 @@ class Array {
   Result<std::vector<ChunkInfo>> ListStoredChunks();
   // The sum of stored bytes.
   Result<uint64_t> StoredBytes();
+  // Whether there is any.
+  Result<bool> HasStoredChunks();
+  // Where fill differs (FillValue::block), no document says it: stores a chunk of fill for every one that
+  // is absent, so that other readers see it. Of other arrays nothing is stored.
+  Status StoreFill();
 
   struct Impl;  // for the files of this class only
 

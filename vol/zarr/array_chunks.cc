@@ -230,6 +230,56 @@ Result<std::vector<ChunkInfo>> Array::Impl::ListInner(const std::vector<ChunkInf
   return chunks;
 }
 
+Result<bool> Array::HasStoredChunks() {
+  H5ZARR_RETURN_IF_ERROR(impl_->Settle());
+  return Guarded([&]() -> Result<bool> {
+    H5ZARR_RETURN_IF_ERROR(impl_->FlushAll());
+    const std::string prefix = impl_->Prefix();
+    const std::size_t rank = impl_->grid.rank();
+    bool found = false;
+    const auto visit = [&](std::string_view key, uint64_t) -> Status {
+      found = key.starts_with(prefix) &&
+              impl_->metadata.key_encoding.Parse(key.substr(prefix.size()), rank).has_value();
+      return found ? OutOfRangeError("enough was seen") : OkStatus();
+    };
+    const Status walked = impl_->store->Walk(impl_->path, visit);
+    return found || walked.ok() ? Result<bool>(found) : walked;
+  });
+}
+
+bool Array::omitted_fill() const { return impl_->omitted_fill.load(std::memory_order_relaxed); }
+void Array::ForgetOmittedFill() { impl_->omitted_fill.store(false, std::memory_order_relaxed); }
+
+Result<Buffer> Array::Impl::EncodedFill() const {
+  H5ZARR_ASSIGN_OR_RETURN(Buffer elems, Buffer::Allocate(unit_chain().decoded_bytes()));
+  FillContiguous(elems.span(), leaf().fill_elem());
+  return EncodeStoredChunk(elems.span());
+}
+
+Status Array::StoreFill() {
+  if (!impl_->leaf().fill_differs()) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<ChunkInfo> stored, ListStoredChunks());
+  const std::span<const uint64_t> unit = unit_shape();
+  const std::size_t rank = shape().size();
+  if (std::find(shape().begin(), shape().end(), 0u) != shape().end()) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const Buffer fill, Guarded([&] { return impl_->EncodedFill(); }));
+  auto known = stored.begin();
+  std::vector<uint64_t> coords(rank, 0);
+  for (bool more = true; more;) {
+    if (known != stored.end() && known->coords == coords) {
+      ++known;
+    } else {
+      H5ZARR_RETURN_IF_ERROR(WriteStoredChunk(coords, fill.span()));
+    }
+    more = false;
+    for (std::size_t dim = rank; dim-- > 0 && !more;) {
+      more = ++coords[dim] < CeilDiv(shape()[dim], unit[dim]);
+      if (!more) coords[dim] = 0;
+    }
+  }
+  return OkStatus();
+}
+
 Result<uint64_t> Array::StoredBytes() {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<ChunkInfo> chunks, ListStoredChunks());
   uint64_t total = 0;

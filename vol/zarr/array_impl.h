@@ -2,6 +2,7 @@
 #ifndef H5ZARR_ZARR_ARRAY_IMPL_H_
 #define H5ZARR_ZARR_ARRAY_IMPL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -47,6 +48,7 @@ struct Array::Impl {
   ScratchPool scratch;  // empty between calls
   std::function<Status()> before_first_write;
   bool document_stored = false;
+  mutable std::atomic<bool> omitted_fill = false;  // see Array::omitted_fill
   // By dimension: what existing objects hold beyond the extent along it is known to be fill.
   std::vector<bool> beyond_is_fill;
 
@@ -87,8 +89,9 @@ struct Array::Impl {
   // For messages: which chunk of which array.
   std::string Describe(uint64_t id) const;
   Status CheckWritable() const;
-  // An object of nothing but fill is not stored, unless what absence means is undefined.
-  bool omits_fill() const { return metadata.fill.defined || metadata.zarr_format == 3; }
+  // Whether a chunk is not to be stored: of nothing but fill, unless what absence means is undefined.
+  // Called by several threads at a time.
+  bool Omits(ByteSpan elems) const;
 
   // --- array_chunks.cc ---
   bool deals_in_inner_chunks() const;
@@ -104,6 +107,7 @@ struct Array::Impl {
   Result<std::vector<ChunkInfo>> ListInner(const std::vector<ChunkInfo>& objects);
   Result<Buffer> DecodeStoredChunk(ByteSpan stored) const;
   Result<Buffer> EncodeStoredChunk(ByteSpan decoded) const;
+  Result<Buffer> EncodedFill() const;
 
   // --- array_read.cc ---
   static Status Read(std::span<ReadRequest> requests);

@@ -118,7 +118,7 @@ Result<EncodedGroup> Array::Impl::EncodeGroup(const WholeObject& object, const G
     SourceChunk chunk = source(object, group.first_chunk + i,
                                identity ? bytes.room().first(chunk_bytes) : gathered.span());
     H5ZARR_ASSIGN_OR_RETURN(chunk.elems, BeforeEncode(chunk.elems, &changed));
-    if (omits_fill() && chain.IsFill(chunk.elems)) continue;
+    if (Omits(chunk.elems)) continue;
     uint64_t stored_bytes = chunk_bytes;
     if (identity) {
       bytes.AddElems(chunk.elems, changed.empty());

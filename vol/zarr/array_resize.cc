@@ -146,7 +146,7 @@ Result<bool> FillBeyond(const CodecChain& chain, std::span<const uint64_t> inner
     if (beyond > 0) {
       counts[dim] = beyond;
       offset = kept[dim] * static_cast<uint64_t>(chain.strides_bytes()[dim]);
-      FillStrided(elems.data() + offset, chain.strides_bytes(), counts, chain.fill_elem());
+      chain.Fill(elems.data() + offset, chain.strides_bytes(), counts, offset, chain.strides_bytes());
     }
     counts[dim] = kept[dim];
   }

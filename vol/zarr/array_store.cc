@@ -45,11 +45,18 @@ Result<ByteSpan> Array::Impl::BeforeEncode(ByteSpan elems, Buffer* changed) cons
   return ByteSpan(changed->span());
 }
 
+bool Array::Impl::Omits(ByteSpan elems) const {
+  if (!metadata.fill.defined && metadata.zarr_format == 2) return false;
+  if (!leaf().IsFill(elems)) return false;
+  omitted_fill.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 Result<EncodedChunk> Array::Impl::EncodeElems(ByteSpan elems) const {
   EncodedChunk encoded;
   Buffer changed;
   H5ZARR_ASSIGN_OR_RETURN(elems, BeforeEncode(elems, &changed));
-  if (omits_fill() && leaf().IsFill(elems)) return encoded;
+  if (Omits(elems)) return encoded;
   if (leaf().is_identity()) {
     encoded.bytes = elems;
     encoded.owner = std::move(changed);  // empty where the elements are the caller's

@@ -55,8 +55,20 @@ Result<std::shared_ptr<const FillElem>> MakeFill(const DType& dtype, const FillV
     return InvalidArgumentError("a fill value of " + std::to_string(elem->content.size()) +
                                 " bytes for elements of " + std::to_string(dtype.item_bytes));
   }
+  if (!fill.block.empty()) elem->content = fill.block;
   elem->elem = elem->content;
   return std::shared_ptr<const FillElem>(std::move(elem));
+}
+
+// Whether a block of fill is that of the last dimensions of a chunk, which lies in C order.
+Status CheckFillBlock(ByteSpan block, const DType& dtype, std::span<const uint64_t> shape,
+                      std::span<const uint64_t> order) {
+  if (dtype.is_vlen() || block.size() == dtype.item_bytes) return OkStatus();
+  uint64_t bytes = dtype.item_bytes;
+  for (std::size_t dim = shape.size(); dim-- > 0 && bytes < block.size();) bytes *= shape[dim];
+  if (bytes == block.size() && std::is_sorted(order.begin(), order.end())) return OkStatus();
+  return InvalidArgumentError("a fill value of " + std::to_string(block.size()) +
+                              " bytes that is not that of the chunk's last dimensions");
 }
 
 }  // namespace
@@ -83,6 +95,7 @@ struct CodecChain::Builder {
       if (IsByteOrderCodec(codec.name)) continue;  // the byte order is part of the DType
       H5ZARR_RETURN_IF_ERROR(builder.Add(codec));
     }
+    H5ZARR_RETURN_IF_ERROR(CheckFillBlock(impl->fill->elem, dtype, impl->shape, impl->order));
     H5ZARR_RETURN_IF_ERROR(builder.Finish());
     return CodecChain(std::move(impl));
   }
@@ -360,7 +373,13 @@ std::span<const int64_t> CodecChain::strides_bytes() const { return impl_->strid
 uint64_t CodecChain::elems() const { return impl_->elems; }
 uint64_t CodecChain::decoded_bytes() const { return impl_->decoded_bytes; }
 ByteSpan CodecChain::fill_elem() const { return impl_->fill->elem; }
+bool CodecChain::fill_differs() const { return impl_->fill_differs(); }
 std::shared_ptr<const void> CodecChain::keep_fill() const { return impl_->fill; }
+void CodecChain::Fill(std::byte* target, std::span<const int64_t> target_strides_bytes,
+                      std::span<const uint64_t> counts, uint64_t chunk_offset_bytes,
+                      std::span<const int64_t> chunk_strides_bytes) const {
+  impl_->Fill(target, target_strides_bytes, counts, chunk_offset_bytes, chunk_strides_bytes);
+}
 bool CodecChain::is_identity() const { return impl_->is_identity(); }
 double CodecChain::decode_cost_ns() const { return impl_->decode_cost_ns; }
 double CodecChain::encode_cost_ns() const { return impl_->encode_cost_ns; }

@@ -46,9 +46,16 @@ class CodecChain {
   std::span<const int64_t> strides_bytes() const;  // of a decoded chunk, by array dimension
   uint64_t elems() const;                          // of a decoded chunk
   uint64_t decoded_bytes() const;                  // elems() * dtype().item_bytes
-  // The bytes of one element of fill in memory (a VlenRef to the fill's content for vlen types;
-  // this chain, or what keep_fill() returns, must outlive it).
+  // What fill is in memory, over and over from the beginning of a chunk: the bytes of one element (a
+  // VlenRef to the fill's content for vlen types; this chain, or what keep_fill() returns, must outlive
+  // it), or where they differ those of a block (FillValue::block).
   ByteSpan fill_elem() const;
+  bool fill_differs() const;
+  // Writes fill to the strided `target`, whose elements are those of a chunk that lie there at
+  // `chunk_offset_bytes` with `chunk_strides_bytes`.
+  void Fill(std::byte* target, std::span<const int64_t> target_strides_bytes,
+            std::span<const uint64_t> counts, uint64_t chunk_offset_bytes,
+            std::span<const int64_t> chunk_strides_bytes) const;
   std::shared_ptr<const void> keep_fill() const;
 
   // How stored bytes are found within an object, for readers of single inner chunks. Null for a
@@ -80,8 +87,8 @@ class CodecChain {
   // As Encode, into memory of the caller; returns how many bytes it took.
   Result<uint64_t> EncodeInto(ByteSpan elems, MutableByteSpan room) const;
 
-  // True when all of `elems` (one or more elements in memory) are fill: bitwise, or for vlen types
-  // by content.
+  // True when all of `elems` (one or more elements in memory) are fill that may be left out: bitwise, or
+  // for vlen types by content. Never so where fill differs: other readers would see another value.
   bool IsFill(ByteSpan elems) const;
 
  private:

@@ -16,7 +16,7 @@ namespace h5zarr::zarr {
 struct FillElem {
   std::vector<std::byte> content;
   VlenRef ref;
-  ByteSpan elem;  // what an element of fill is in memory
+  ByteSpan elem;  // what an element of fill is in memory, or a block of them
 };
 
 struct CodecChain::Impl {
@@ -61,6 +61,10 @@ struct CodecChain::Impl {
   Result<Buffer> EncodeArrayCodecs(ByteSpan elements) const;
   Result<Buffer> EncodeShard(ByteSpan elements, Executor* executor) const;
   bool IsFill(ByteSpan elements) const;
+  bool fill_differs() const { return !dtype.is_vlen() && fill->elem.size() > dtype.item_bytes; }
+  void Fill(std::byte* target, std::span<const int64_t> target_strides_bytes,
+            std::span<const uint64_t> counts, uint64_t chunk_offset_bytes,
+            std::span<const int64_t> chunk_strides_bytes) const;
 };
 
 }  // namespace h5zarr::zarr

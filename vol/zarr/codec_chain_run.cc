@@ -155,7 +155,7 @@ Status CodecChain::Impl::DecodeShard(ByteSpan shard, MutableByteSpan target,
     for (uint64_t entry = begin; entry < end; ++entry) {
       std::byte* to = target.data() + InnerOffset(*sharding, entry, strides_bytes);
       if (index[entry].missing()) {
-        FillStrided(to, strides_bytes, inner.shape(), fill->elem);
+        inner.Fill(to, strides_bytes, inner.shape(), 0, inner.strides_bytes());
         continue;
       }
       if (scratch.empty()) {
@@ -178,7 +178,7 @@ Status CodecChain::Impl::DecodeVlenShard(ByteSpan shard, MutableByteSpan target,
   for (uint64_t entry = 0; entry < index.size(); ++entry) {
     std::byte* to = target.data() + InnerOffset(*sharding, entry, strides_bytes);
     if (index[entry].missing()) {
-      FillStrided(to, strides_bytes, inner.shape(), fill->elem);
+      inner.Fill(to, strides_bytes, inner.shape(), 0, inner.strides_bytes());
       continue;
     }
     auto decoded = inner.Decode(shard.subspan(index[entry].offset, index[entry].length));
@@ -285,7 +285,22 @@ Result<uint64_t> CodecChain::Impl::EncodeInto(ByteSpan elements, MutableByteSpan
   return elements.size();
 }
 
+void CodecChain::Impl::Fill(std::byte* target, std::span<const int64_t> target_strides_bytes,
+                            std::span<const uint64_t> counts, uint64_t chunk_offset_bytes,
+                            std::span<const int64_t> chunk_strides_bytes) const {
+  if (!fill_differs()) return FillStrided(target, target_strides_bytes, counts, fill->elem);
+  // The block stands for the whole chunk: a step over blocks is none.
+  const std::size_t block_bytes = fill->elem.size();
+  std::vector<int64_t> strides(chunk_strides_bytes.begin(), chunk_strides_bytes.end());
+  for (int64_t& stride : strides) {
+    if (static_cast<uint64_t>(stride) % block_bytes == 0) stride = 0;
+  }
+  CopyStrided(fill->elem.data() + chunk_offset_bytes % block_bytes, strides, target,
+              target_strides_bytes, counts, dtype.item_bytes);
+}
+
 bool CodecChain::Impl::IsFill(ByteSpan elements) const {
+  if (fill_differs()) return false;
   if (!dtype.is_vlen()) return IsAll(elements, fill->elem);
   for (const VlenRef& ref : AsRefs(elements)) {
     if (ref.size_bytes != fill->content.size()) return false;

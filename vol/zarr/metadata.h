@@ -45,6 +45,10 @@ struct FillValue {
   // Exactly dtype.item_bytes stored bytes (in the dtype's byte order); for vlen kinds the content of
   // the string. Meaningful (zeros, empty) also when not `defined`.
   std::vector<std::byte> bytes;
+  // Where it is not the same for all elements: the values of a block of them (of whole last dimensions,
+  // which every chunk holds whole), one behind the other; else empty. No document says it: HDF5 has arrays
+  // as elements.
+  std::vector<std::byte> block;
   bool operator==(const FillValue&) const = default;
 };
 

@@ -36,6 +36,11 @@ bool IsSmallShard(const CodecChain::Sharding& sharding) {
   return bytes && *bytes <= kSmallShardBytes;
 }
 
+// Whether ranges of a chunk are elements, any of which may be read alone (and be absent alone).
+bool HasWindows(const Array::Impl& array) {
+  return array.leaf().is_identity() && !array.leaf().fill_differs();
+}
+
 }  // namespace
 
 Status ReadBatch::Run() {
@@ -220,7 +225,7 @@ Status ReadBatch::PlanOps() {
     H5ZARR_ASSIGN_OR_RETURN(Place place, Locate(jobs_[i]));
     if (place.absent) {
       local_jobs_.push_back(i);
-    } else if (!jobs_[i].array->leaf().is_identity() || !AddWindows(i, place)) {
+    } else if (!HasWindows(*jobs_[i].array) || !AddWindows(i, place)) {
       AddWholeOp(i, place);
     }
   }
@@ -286,10 +291,9 @@ Status ReadBatch::Scatter(ReadJob& job, const std::byte* elems) const {
 
 void ReadBatch::FillJob(ReadJob& job) const {
   if (!job.plan) return;  // a load: its owner makes the fill
-  const ByteSpan fill = job.array->leaf().fill_elem();
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
-    FillStrided(job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(),
-                fill);
+    job.array->leaf().Fill(job.buffer + piece.mem_offset_bytes, piece.mem_strides(),
+                           piece.counts_span(), piece.chunk_offset_bytes, piece.chunk_strides());
   });
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("a shard within an object is found by its index only where no codec fo
 }
 
 TEST_CASE("inner chunks of nothing but fill are left out of an encoded shard") {
-  FillValue fill{true, {std::byte{7}, std::byte{0}}};
+  FillValue fill{true, {std::byte{7}, std::byte{0}}, {}};
   const CodecChain chain = Chain(DType::Uint(2), {6}, {Sharded({2}, {{"bytes", Json()}})}, fill);
   const Buffer shard = Value(chain.Encode(Bytes({7, 7, 1, 2, 7, 7})));
   CHECK(shard.size_bytes() == 4 + 3 * 16 + 4);
@@ -94,10 +94,50 @@ TEST_CASE("inner chunks of nothing but fill are left out of an encoded shard") {
         std::vector<uint16_t>{7, 7, 1, 2, 7, 7});
 }
 
+// A fill value of `values`, over and over.
+FillValue Block(const std::vector<uint16_t>& values) {
+  const ByteSpan bytes = Bytes(values);
+  return {true, {std::byte{0}, std::byte{0}}, {bytes.begin(), bytes.end()}};
+}
+
+TEST_CASE("a block of fill begins where a chunk's last dimensions begin") {
+  const CodecChain chain = Chain(DType::Uint(2), {4, 2, 3}, {}, Block({1, 2, 3, 4, 5, 6}));
+  REQUIRE(chain.fill_differs());
+  // Rows 1 and 3, of these the second half but for its first element, into memory in another order.
+  std::vector<uint16_t> memory(4, 0);
+  const uint64_t counts[] = {2, 2};
+  const int64_t to[] = {2, 4}, within[] = {2 * 12, 2};
+  chain.Fill(reinterpret_cast<std::byte*>(memory.data()), to, counts, 12 + 8, within);
+  CHECK(memory == std::vector<uint16_t>{5, 5, 6, 6});
+}
+
+TEST_CASE("inner chunks of a block of fill are stored, and read where they are missing") {
+  const std::vector<CodecSpec> sharded = {Sharded({1, 2}, {{"bytes", Json()}})};
+  const CodecChain chain = Chain(DType::Uint(2), {3, 2}, sharded, Block({7, 8}));
+  const Buffer whole = Value(chain.Encode(Bytes({7, 8, 1, 2, 7, 8})));
+  CHECK(whole.size_bytes() == 3 * 4 + 3 * 16 + 4);
+  // Written by whoever takes 0 for fill.
+  const CodecChain other = Chain(DType::Uint(2), {3, 2}, sharded);
+  const Buffer sparse = Value(other.Encode(Bytes({0, 0, 1, 2, 0, 0})));
+  CHECK(Numbers(Value(chain.Decode(sparse.span())).elems.span()) ==
+        std::vector<uint16_t>{7, 8, 1, 2, 7, 8});
+}
+
+TEST_CASE("a block of fill that is not a chunk's last dimensions is refused") {
+  for (const std::vector<uint64_t>& shape : {std::vector<uint64_t>{4, 3}, {3, 1}, {}}) {
+    CHECK(CodecChain::Make(DType::Uint(2), shape, {}, Block({1, 2})).status().code() ==
+          StatusCode::kInvalidArgument);
+  }
+  CHECK(CodecChain::Make(DType::Uint(2), {3, 2}, {Transpose({1, 0})}, Block({1, 2})).status().code() ==
+        StatusCode::kInvalidArgument);
+  CHECK(CodecChain::Make(DType::Uint(2), {4}, {Sharded({1})}, Block({1, 2, 3, 4})).status().code() ==
+        StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("text of variable length survives sharding within sharding") {
   const CodecChain chain =
       Chain(DType::String(), {4}, {Sharded({2}, {Sharded({1}, {{"vlen-utf8", Json()}, Gzip()})})},
-            FillValue{true, {std::byte{'x'}}});
+            FillValue{true, {std::byte{'x'}}, {}});
   const std::string words[] = {"", "x", "three", "a longer word than the others"};
   std::vector<VlenRef> refs;
   for (const std::string& word : words) {

@@ -189,7 +189,7 @@ TEST_CASE("every code of the small floats survives writing and reading") {
     const DType dtype = FloatFormat(name, 1);
     for (int code = 0; code < 256; ++code) {
       INFO(name << " " << code);
-      const FillValue fill{true, {static_cast<std::byte>(code)}};
+      const FillValue fill{true, {static_cast<std::byte>(code)}, {}};
       const auto json = FormatFillValue(fill, dtype, 3);
       REQUIRE(json.ok());
       const auto again = ParseFillValue(*json, dtype, 3);
@@ -201,7 +201,7 @@ TEST_CASE("every code of the small floats survives writing and reading") {
 }
 
 TEST_CASE("a fill value of the wrong size is not written") {
-  CHECK(FormatFillValue(FillValue{true, {}}, DType::Int(4), 3).status().code() ==
+  CHECK(FormatFillValue(FillValue{true, {}, {}}, DType::Int(4), 3).status().code() ==
         StatusCode::kInvalidArgument);
 }
 

@@ -39,6 +39,7 @@ uint64_t CoreIntegerBytes(hid_t type) {
 FixedMap MapInteger(hid_t type, Endian endian) {
   const uint64_t size_bytes = CoreIntegerBytes(type);
   if (size_bytes == 0) return AsBytesOf(type);
+  if (size_bytes == 1) endian = Endian::kLittle;  // Zarr says none: HDF5's is a part of its own type
   if (H5Tget_sign(type) == H5T_SGN_NONE) return {DType::Uint(size_bytes, endian), {}};
   return {DType::Int(size_bytes, endian), {}};
 }

@@ -684,3 +684,39 @@ def test_sources_lie_behind_external_links(tmp_path, pair, middle):
             return f["v"][...]
 
     same(*both(steps, tmp_path, pair))
+
+
+@pytest.mark.parametrize("kinds", [(H5, H5, ZARR), (H5, ZARR, H5), (H5, ZARR, ZARR), (ZARR, H5, ZARR)])
+def test_printf_mappings_to_virtual_datasets_over_other_files(tmp_path, kinds):
+    """An outer dataset, whose blocks are virtual datasets in a file each, whose source is a third one's."""
+    def steps(folder, names):
+        outer, middle, inner = (lambda stem, kind=kind: os.path.join(folder, f"{stem}.{kind}") for kind in names)
+        for i in (0, 1, 3):
+            with h5py.File(inner(f"inner{i}"), "w") as f:
+                f["d"] = np.arange(8).reshape(2, 4) + 10 * i
+            layout = h5py.VirtualLayout((2, 4), "i8")
+            layout[:] = h5py.VirtualSource(inner(f"inner{i}"), "d", (2, 4))
+            with h5py.File(middle(f"middle{i}"), "w") as f:
+                f.create_virtual_dataset("m", layout)
+        unlimited = h5py.h5s.UNLIMITED
+        dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        space = h5py.h5s.create_simple((2, 4), (unlimited, 4))
+        space.select_hyperslab((1, 0), (unlimited, 1), (3, 1), (2, 4))
+        dcpl.set_virtual(space, middle("middle%b").encode(), b"m", h5py.h5s.create_simple((2, 4)))
+        dcpl.set_fill_value(np.array(-1))
+        with h5py.File(outer("outer"), "w") as f:
+            h5py.h5d.create(f.id, b"v", h5py.h5t.NATIVE_INT64, h5py.h5s.create_simple((2, 4), (unlimited, 4)), dcpl)
+        seen = []
+        for part in (np.s_[...], np.s_[2:5, 1:3], np.s_[4:6], np.s_[0:1], np.s_[9:]):
+            with h5py.File(outer("outer")) as f:
+                v = open_with(f, "v", VIEWS[1], 1)
+                seen += [np.array(v.shape), v[part]]
+        return seen
+
+    results = []
+    for folder, names in ((tmp_path / "native", (H5, H5, H5)), (tmp_path / "tested", kinds)):
+        folder.mkdir()
+        results.append(steps(str(folder), names))
+    for one, other in zip(*results, strict=True):
+        same(one, other)
+    assert (results[0][1][10:12] == np.arange(8).reshape(2, 4) + 30).all()

@@ -86,6 +86,18 @@ bool IsChunked(Object* object) {
                               host::DefaultDxpl(), nullptr) >= 0;
 }
 
+// The first and the last block of a mapping that `bounds` touch; of a mapping without blocks the one it is.
+std::pair<uint64_t, uint64_t> BlocksWithin(const VirtualMapping& mapping,
+                                           const transfer::Bounds& bounds) {
+  if (!mapping.is_printf()) return {0, 0};
+  const auto d = static_cast<std::size_t>(mapping.target.unlimited_dim);
+  const zarr::DimSelection& dim = mapping.target.dims[d];
+  const auto block_at = [&dim](uint64_t index) {
+    return index < dim.start ? 0 : (index - dim.start) / std::max<uint64_t>(dim.stride, 1);
+  };
+  return {block_at(bounds.low[d]), block_at(bounds.high[d])};
+}
+
 }  // namespace
 
 VirtualDataset::VirtualDataset(Object* dataset, std::shared_ptr<VirtualLayout> layout)
@@ -115,6 +127,7 @@ Result<VirtualDataset*> VirtualDataset::Of(Object* object, const DatasetPart* pa
   }
   VirtualDataset* self = object->virtual_data.get();
   if (!self->ours_ && part != nullptr) {
+    if (self->layout_->has_unlimited()) H5ZARR_RETURN_IF_ERROR(self->TakeNativeExtent());
     // A selection that HDF5 will refuse leads nowhere.
     const Result<transfer::VirtualCutter> cutter =
         transfer::VirtualCutter::Make(part->file_space, part->mem_space, self->layout_->shape, 1);
@@ -192,22 +205,31 @@ Result<bool> VirtualDataset::LeadsToStore(const transfer::Bounds& bounds) {
   bool leads = false;
   for (std::size_t i = 0; i < layout_->mappings.size() && !leads; ++i) {
     const VirtualMapping& mapping = layout_->mappings[i];
-    if (mapping.is_printf() || !Touches(i, bounds) ||
-        !examined_.insert(KeyOf(mapping.file, mapping.dataset)).second) {
-      continue;
+    if (!Touches(i, bounds)) continue;
+    const auto [first, last] = BlocksWithin(mapping, bounds);
+    for (uint64_t block = first; block <= last && !leads; ++block) {
+      H5ZARR_ASSIGN_OR_RETURN(leads, SourceLeadsToStore(mapping, block));
     }
-    H5ZARR_ASSIGN_OR_RETURN(const std::string file, shadow::ExpandSourceName(mapping.file, 0));
-    H5ZARR_ASSIGN_OR_RETURN(const std::string dataset,
-                            shadow::ExpandSourceName(mapping.dataset, 0));
-    H5ZARR_ASSIGN_OR_RETURN(Object* const source, OpenSource(file, dataset, false));
-    if (source == nullptr) continue;
-    DatasetPart all;
-    all.object = source;
-    H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const nested, Of(source, &all));
-    leads = nested != nullptr;
   }
   H5ZARR_RETURN_IF_ERROR(CloseSources());
   return leads;
+}
+
+Result<bool> VirtualDataset::SourceLeadsToStore(const VirtualMapping& mapping, uint64_t block) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::string file, shadow::ExpandSourceName(mapping.file, block));
+  H5ZARR_ASSIGN_OR_RETURN(const std::string dataset,
+                          shadow::ExpandSourceName(mapping.dataset, block));
+  if (!examined_.insert(KeyOf(file, dataset)).second) return false;
+  if (sources_.size() > kMaxOpenSources) H5ZARR_RETURN_IF_ERROR(CloseSources());
+  H5ZARR_ASSIGN_OR_RETURN(Object* const source, OpenSource(file, dataset, false));
+  if (source == nullptr) {
+    examined_.erase(KeyOf(file, dataset));  // it may come
+    return false;
+  }
+  DatasetPart all;
+  all.object = source;
+  H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const nested, Of(source, &all));
+  return nested != nullptr;
 }
 
 bool VirtualDataset::Touches(std::size_t index, const transfer::Bounds& bounds) const {
@@ -220,6 +242,22 @@ bool VirtualDataset::Touches(std::size_t index, const transfer::Bounds& bounds) 
 }
 
 // --- extent ----------------------------------------------------------------------------------------
+
+// As HDF5 found it in the sources.
+Status VirtualDataset::TakeNativeExtent() {
+  H5VL_dataset_get_args_t args;
+  args.op_type = H5VL_DATASET_GET_SPACE;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdataset_get(
+      dataset_->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+  const Handle space(args.args.get_space.space_id);
+  std::vector<hsize_t> extent(layout_->shape.size());
+  if (H5Sget_simple_extent_ndims(space.get()) != static_cast<int>(extent.size()) ||
+      H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  layout_->shape.assign(extent.begin(), extent.end());
+  return OkStatus();
+}
 
 Result<Handle> VirtualDataset::Space() {
   H5ZARR_RETURN_IF_ERROR(Refresh());

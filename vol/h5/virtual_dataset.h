@@ -84,6 +84,7 @@ class VirtualDataset {
   Result<bool> NamesStore();
   // …or behind a virtual dataset that is the source of a mapping in `bounds`.
   Result<bool> LeadsToStore(const transfer::Bounds& bounds);
+  Result<bool> SourceLeadsToStore(const shadow::VirtualMapping& mapping, uint64_t block);
 
   // Whether a read of native sources is of few and large pieces.
   bool PiecesAreLarge(const DatasetPart& part) const;
@@ -91,6 +92,7 @@ class VirtualDataset {
   // That the file of a native dataset may be changed (of a store it is known already).
   Status CheckWritable();
   Status Refresh();
+  Status TakeNativeExtent();
   Result<uint64_t> FollowSource(const shadow::VirtualMapping& mapping);
   Result<uint64_t> FollowBlocks(std::size_t index);
   bool Touches(std::size_t index, const transfer::Bounds& bounds) const;

@@ -300,3 +300,16 @@ def test_a_part_that_is_open_does_not_move(both):
     outer.move("g/sub", "g/elsewhere")
     inner.flush()
     assert sorted(inner) == ["a", "elsewhere", "grows"]
+
+
+def test_a_group_that_is_not_stored_yet_opens_as_a_store(store):
+    with h5py.File(store, "w") as outer:
+        outer.create_group("g/new")["x"] = 3
+        outer["g/new"].attrs["k"] = 1
+        with h5py.File(store / "g" / "new") as inner:
+            assert inner["x"][()] == 3 and inner.attrs["k"] == 1
+        with h5py.File(store / "g", "r+") as inner:
+            inner["new/y"] = 4
+        assert outer["g/new/y"][()] == 4
+        with pytest.raises(FileNotFoundError):
+            h5py.File(store / "g" / "no")

@@ -16,6 +16,7 @@
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "h5/file_name.h"
+#include "h5/open_parts.h"
 #include "h5/remote_open.h"
 #include "h5/view_file.h"
 #include "host/host_api.h"
@@ -148,33 +149,6 @@ void PrepareHost() {
   RegisterAtClose();
   RegisterExternalLinks();
   RegisterFilters();
-}
-
-// What is open of the Zarr store that the place is, or lies in, but for the place itself. Readers have
-// nothing to do with each other.
-std::vector<std::shared_ptr<StoreFile>> OpenParts(const FileName& name, bool writable) {
-  std::vector<std::shared_ptr<StoreFile>> parts;
-  std::optional<std::string> outermost;
-  for (std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
-    if (store->path() == name.path || store->forked() || !(writable || store->writable())) continue;
-    if (!outermost) outermost = OutermostStore(name.path);
-    if (store->path().starts_with(name.path + "/") || name.path.starts_with(store->path() + "/") ||
-        OutermostStore(store->path()) == *outermost) {
-      parts.push_back(std::move(store));
-    }
-  }
-  return parts;
-}
-
-// A part is not made or removed under the hands of whoever has another one open.
-Status RefuseOverlap(const FileName& name, const char* operation) {
-  const auto parts = OpenParts(name, true);
-  if (parts.empty()) return OkStatus();
-  return Status(StatusCode::kPermissionDenied,
-                std::string("unable to ") + operation + " '" + ShownName(name.given) + "': '" +
-                    ShownName(parts[0]->name()) +
-                    "', a part of the same Zarr store, is open; use the open file, or close it first",
-                EAGAIN);
 }
 
 Status RefuseRemote(const FileName& name) {
@@ -344,7 +318,8 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       }
       return OpenStore(name, flags, config, fapl, dxpl, request);
     }
-    if (IsStore(name.path)) return OpenStore(name, flags, config, fapl, dxpl, request);
+    H5ZARR_ASSIGN_OR_RETURN(const bool is_store, IsStoreOrNewPart(name));
+    if (is_store) return OpenStore(name, flags, config, fapl, dxpl, request);
     if (HasDefaultDriver(fapl)) {
       H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
       H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));

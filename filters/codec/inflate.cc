@@ -84,26 +84,32 @@ Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan t
   return OkStatus();
 }
 
-Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target) {
+Result<InflatedStream> InflateOne(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target) {
   libdeflate_decompressor* decompressor = ThreadDecompressor();
   if (decompressor == nullptr) return NoSpaceError("no memory for a decompressor");
   const auto decompress = framing == DeflateFraming::kGzip ? libdeflate_gzip_decompress_ex
                                                            : libdeflate_zlib_decompress_ex;
+  std::size_t in_bytes = 0, out_bytes = 0;
+  const libdeflate_result result = decompress(decompressor, encoded.data(), encoded.size(),
+                                              target.data(), target.size(), &in_bytes, &out_bytes);
+  if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return OutOfRangeError("target too small");
+  if (result != LIBDEFLATE_SUCCESS) {
+    return CorruptError(std::to_string(encoded.size()) + " bytes are no whole stream");
+  }
+  return InflatedStream{in_bytes, out_bytes};
+}
+
+Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target) {
   std::size_t in_offset = 0;
   std::size_t out_offset = 0;
   do {
-    std::size_t in_bytes = 0;
-    std::size_t out_bytes = 0;
-    const libdeflate_result result =
-        decompress(decompressor, encoded.data() + in_offset, encoded.size() - in_offset,
-                   target.data() + out_offset, target.size() - out_offset, &in_bytes, &out_bytes);
-    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return OutOfRangeError("target too small");
-    if (result != LIBDEFLATE_SUCCESS) {
-      return CorruptError("bytes [" + std::to_string(in_offset) + ", " +
-                          std::to_string(encoded.size()) + ") are no whole stream");
+    auto stream = InflateOne(framing, encoded.subspan(in_offset), target.subspan(out_offset));
+    if (!stream.ok()) {
+      return in_offset == 0 ? stream.status()
+                            : stream.status().WithContext("from byte " + std::to_string(in_offset));
     }
-    in_offset += in_bytes;
-    out_offset += out_bytes;
+    in_offset += stream->encoded_bytes;
+    out_offset += stream->decoded_bytes;
     if (framing == DeflateFraming::kZlib) break;
     while (in_offset < encoded.size() && encoded[in_offset] == std::byte{0}) ++in_offset;
   } while (in_offset < encoded.size());

@@ -1,5 +1,5 @@
 // DEFLATE in its two framings, through libdeflate; through zlib, which can stop, where only the head of
-// a stream is wanted. Private to filters/codec (gzip.cc, zlib.cc).
+// a stream is wanted. Private to filters/codec (gzip.cc, zlib.cc, reframe.cc).
 #ifndef H5ZARR_CODEC_INFLATE_H_
 #define H5ZARR_CODEC_INFLATE_H_
 
@@ -9,6 +9,12 @@
 namespace h5zarr::codec {
 
 enum class DeflateFraming { kGzip, kZlib };
+
+// Decodes the first stream of `encoded`, which others may follow: as Inflate.
+struct InflatedStream {
+  uint64_t encoded_bytes = 0, decoded_bytes = 0;
+};
+Result<InflatedStream> InflateOne(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target);
 
 // Decodes all of `encoded` to the front of `target`, returns the bytes written. kOutOfRange when
 // `target` is too small, kCorrupt (without a codec's name) for anything that is not a whole stream.

@@ -1,9 +1,12 @@
 #include "h5/chunk_copy.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
+#include "codec/reframe.h"
 #include "shadow/dataset_map.h"
 #include "shadow/filters_map.h"
 #include "transfer/chunk_list.h"
@@ -39,14 +42,40 @@ Result<Layout> LayoutOf(const ChunkEnd& end) {
   return layout;
 }
 
-// Whether an array's objects are the chunks that its header reports, byte for byte.
-bool IsVerbatim(const zarr::Array& array, const Layout& layout) {
+// What the chunks of an end are beside those that its header reports.
+shadow::ChunkForm FormOf(const ChunkEnd& end, const Layout& layout) {
+  if (end.array == nullptr) return shadow::ChunkForm::kVerbatim;
+  const zarr::Array& array = *end.array;
   const std::span<const uint64_t> unit = array.unit_shape(), object = array.chunk_shape();
-  return std::equal(unit.begin(), unit.end(), object.begin(), object.end()) &&
-         unit.size() == layout.chunk.size() &&
-         std::equal(unit.begin(), unit.end(), layout.chunk.begin()) &&
-         shadow::StoredChunksAreVerbatim(array.metadata(), layout.dcpl.get());
+  if (std::equal(unit.begin(), unit.end(), object.begin(), object.end()) &&
+      unit.size() == layout.chunk.size() &&
+      std::equal(unit.begin(), unit.end(), layout.chunk.begin())) {
+    return shadow::FormOfStoredChunks(array.metadata(), layout.dcpl.get());
+  }
+  return shadow::ChunkForm::kOther;
 }
+
+// From the framing of the one end into that of the other; the DEFLATE stream stays as it is. `decoded`: see
+// codec/reframe.h.
+class Reframer {
+ public:
+  Reframer(shadow::ChunkForm from, shadow::ChunkForm to, uint64_t chunk_bytes)
+      : from_(from), to_(to), chunk_bytes_(chunk_bytes) {}
+
+  Result<Buffer> operator()(Buffer bytes) {
+    if (from_ == to_) return bytes;
+    if (decoded_.empty()) {
+      H5ZARR_ASSIGN_OR_RETURN(decoded_, Buffer::Allocate(chunk_bytes_));
+    }
+    return from_ == shadow::ChunkForm::kGzip ? codec::GzipToZlib(bytes, decoded_.span())
+                                             : codec::ZlibToGzip(bytes, decoded_.span());
+  }
+
+ private:
+  const shadow::ChunkForm from_, to_;
+  const uint64_t chunk_bytes_;
+  Buffer decoded_;
+};
 
 struct StoredChunk {
   std::vector<uint64_t> coords;  // in the grid
@@ -63,24 +92,19 @@ Result<std::vector<StoredChunk>> StoredChunks(const ChunkEnd& end, const Layout&
     }
     return chunks;
   }
-  std::vector<uint64_t> grid;
-  for (std::size_t d = 0; d < layout.extent.size(); ++d) {
-    grid.push_back(layout.extent[d] / layout.chunk[d] + (layout.extent[d] % layout.chunk[d] != 0));
-  }
-  H5ZARR_ASSIGN_OR_RETURN(const transfer::ChunkList list,
-                          transfer::ListChunks(end.native.under, layout.chunk, grid));
-  for (std::size_t i = 0; i < list.places.size(); ++i) {
-    if (list.places[i].missing()) continue;
-    StoredChunk chunk{std::vector<uint64_t>(grid.size()), list.places[i].length};
-    uint64_t rest = i;
-    for (std::size_t d = grid.size(); d-- > 0; rest /= grid[d]) chunk.coords[d] = rest % grid[d];
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<transfer::StoredChunk> stored,
+                          transfer::ListStoredChunks(end.native.under, layout.chunk.size()));
+  for (const transfer::StoredChunk& one : stored) {
+    if (one.filter_mask != 0) return UnsupportedError("a chunk lacks some of its filters");
+    StoredChunk chunk{std::vector<uint64_t>(one.first.size()), one.length};
+    for (std::size_t d = 0; d < one.first.size(); ++d) chunk.coords[d] = one.first[d] / layout.chunk[d];
     chunks.push_back(std::move(chunk));
   }
   return chunks;
 }
 
 Status CopyChunk(const ChunkEnd& from, const ChunkEnd& to, const Layout& layout,
-                 const StoredChunk& chunk) {
+                 const StoredChunk& chunk, Reframer& reframe) {
   std::vector<hsize_t> first(chunk.coords.size());  // its first element
   for (std::size_t d = 0; d < first.size(); ++d) first[d] = chunk.coords[d] * layout.chunk[d];
   Buffer bytes;
@@ -93,6 +117,7 @@ Status CopyChunk(const ChunkEnd& from, const ChunkEnd& to, const Layout& layout,
     H5ZARR_ASSIGN_OR_RETURN(bytes,
                             transfer::ReadByHdf5(from.native.under, first, chunk.length));
   }
+  H5ZARR_ASSIGN_OR_RETURN(bytes, reframe(std::move(bytes)));
   return to.array != nullptr ? to.array->WriteStoredChunk(chunk.coords, bytes)
                              : transfer::WriteByHdf5(to.native.under, first, bytes);
 }
@@ -104,16 +129,25 @@ Result<bool> CopyEncodedChunks(const ChunkEnd& from, const ChunkEnd& to) {
   if (!source.ok() || !target.ok()) return false;
   if (source->extent != target->extent || source->chunk != target->chunk ||
       H5Tequal(source->type.get(), target->type.get()) <= 0 ||
-      !shadow::SamePipeline(source->filters, target->filters) ||
-      (from.array != nullptr && !IsVerbatim(*from.array, *source)) ||
-      (to.array != nullptr && !IsVerbatim(*to.array, *target))) {
+      !shadow::SamePipeline(source->filters, target->filters)) {
     return false;
   }
+  const shadow::ChunkForm from_form = FormOf(from, *source), to_form = FormOf(to, *target);
+  if (from_form == shadow::ChunkForm::kOther || to_form == shadow::ChunkForm::kOther) return false;
+  const auto elems = CheckedProduct(source->chunk);
+  const auto chunk_bytes =
+      elems ? CheckedMul(*elems, H5Tget_size(source->type.get())) : std::optional<uint64_t>();
+  if (!chunk_bytes) return false;
   const Result<std::vector<StoredChunk>> chunks = StoredChunks(from, *source);
   if (chunks.status().code() == StatusCode::kUnsupported) return false;
   H5ZARR_RETURN_IF_ERROR(chunks.status());
+  if (chunks->empty()) return false;  // it may have been written all the same
+  Reframer reframe(from_form, to_form, *chunk_bytes);
   for (const StoredChunk& chunk : *chunks) {
-    H5ZARR_RETURN_IF_ERROR(CopyChunk(from, to, *source, chunk));
+    const Status copied = CopyChunk(from, to, *source, chunk, reframe);
+    // (Such a chunk can be decoded; what was copied so far is overwritten.)
+    if (copied.code() == StatusCode::kUnsupported) return false;
+    H5ZARR_RETURN_IF_ERROR(copied);
   }
   return true;
 }

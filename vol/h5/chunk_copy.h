@@ -16,8 +16,9 @@ struct ChunkEnd {
   zarr::Array* array = nullptr;
 };
 
-// Copies every chunk that is stored, as it is. False, and nothing is copied, where the two are not the same
-// pipeline on the same elements and chunks, or one end keeps chunks in another form than it reports.
+// Copies every chunk that is stored, as it is, but for the framing of deflate. False where the two are not the
+// same pipeline on the same elements and chunks, where one end keeps chunks in another form than it reports, and
+// where no chunk is stored: then all elements are to be copied.
 // REQUIRES: both have the same extent, and `to` no chunk yet.
 Result<bool> CopyEncodedChunks(const ChunkEnd& from, const ChunkEnd& to);
 

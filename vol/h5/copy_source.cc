@@ -21,6 +21,12 @@ Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params
   return host::NativeHandle(under, type);
 }
 
+Result<host::NativeHandle> OpenMember(host::NativeObject group, const std::string& name) {
+  H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, host::LinkInfo(group, name.c_str()));
+  if (info.type != H5L_TYPE_HARD) return OpenAt(group, nullptr, name.c_str());
+  return host::OpenByToken(group, host::TokenKey(info.u.token));
+}
+
 CopySource::CopySource(unsigned options)
     : shallow_((options & H5O_COPY_SHALLOW_HIERARCHY_FLAG) != 0),
       expands_soft_((options & H5O_COPY_EXPAND_SOFT_LINK_FLAG) != 0),
@@ -49,11 +55,8 @@ Status CopySource::Visit(Object* object) {
       H5ZARR_RETURN_IF_ERROR(Follow(object, name));
     }
     if (type != H5L_TYPE_HARD || shallow_) continue;
-    H5ZARR_ASSIGN_OR_RETURN(const host::Identity child,
-                            host::IdentifyByName(object->native, name.c_str()));
-    if (child.type != H5O_TYPE_GROUP) continue;
-    H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native,
-                            OpenAt(object->native, nullptr, name.c_str()));
+    H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, OpenMember(object->native, name));
+    if (native.type() != H5I_GROUP) continue;
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(native.Release(), H5I_GROUP, object));
     const OwnedObject group(AsObject(wrapper));
     H5ZARR_RETURN_IF_ERROR(Visit(group.get()));

@@ -17,6 +17,10 @@ using OwnedObject = std::unique_ptr<Object, CloseLinked>;
 Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
                                   const char* name);
 
+// Opens the member `name` of a group: of a hard link the object it holds, whatever file is mounted there (HDF5
+// copies that as well); of others what they lead to.
+Result<host::NativeHandle> OpenMember(host::NativeObject group, const std::string& name);
+
 // Keeps what it opened until it goes out of scope: the shadows of linked stores with it.
 class CopySource {
  public:

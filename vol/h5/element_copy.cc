@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "h5/chunk_copy.h"
 #include "h5/connector.h"
 #include "h5/dataset_transfer.h"
 #include "h5/native_reads.h"
 #include "shadow/h5_types.h"
+#include "shadow/hdf5_attribute.h"
 #include "transfer/chunk_list.h"
 #include "transfer/dataset_io.h"
 #include "transfer/vlen.h"
@@ -53,6 +58,138 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
                : transfer::ReadDatasets({&one, 1}, host::DefaultDxpl());
 }
 
+// A part of a dataset, in elements.
+struct Box {
+  std::vector<hsize_t> start, count;
+};
+
+// The chunk that begins at `start`, as far as it lies within the dataset.
+Box ChunkBox(std::vector<hsize_t> start, std::span<const uint64_t> chunk,
+             std::span<const hsize_t> extent) {
+  Box box{std::move(start), std::vector<hsize_t>(extent.size())};
+  for (std::size_t d = 0; d < extent.size(); ++d) {
+    box.count[d] = std::min<uint64_t>(chunk[d], extent[d] - box.start[d]);
+  }
+  return box;
+}
+
+// Whether so few of the chunks there can be are stored that these are better copied one by one.
+bool AreFew(std::size_t stored, std::span<const uint64_t> chunk, std::span<const hsize_t> extent) {
+  std::optional<uint64_t> grid = 1;
+  for (std::size_t d = 0; d < extent.size() && grid; ++d) {
+    grid = CheckedMul(*grid, CeilDiv(extent[d], chunk[d]));
+  }
+  return !grid || stored < *grid / 2;
+}
+
+using Boxes = std::optional<std::vector<Box>>;  // nothing: all of the dataset
+
+// Where elements are stored; elsewhere both ends have the same fill.
+Result<Boxes> StoredInStore(const DataEnd& from, std::span<const hsize_t> extent) {
+  if (from.node->dataset.external) return Boxes();
+  H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, from.store->OpenElements(from.node));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<zarr::ChunkInfo> chunks, array->ListStoredChunks());
+  const std::span<const uint64_t> unit = array->unit_shape();
+  const bool written = array->omitted_fill() || shadow::WrittenAsFill(from.node->node.attributes());
+  std::vector<Box> boxes;
+  if (chunks.empty() && written) {
+    // A copy has storage as well.
+    boxes.push_back(ChunkBox(std::vector<hsize_t>(extent.size(), 0), unit, extent));
+    return Boxes(std::move(boxes));
+  }
+  if (!AreFew(chunks.size(), unit, extent)) return Boxes();
+  for (const zarr::ChunkInfo& chunk : chunks) {
+    std::vector<hsize_t> start(extent.size());
+    for (std::size_t d = 0; d < start.size(); ++d) start[d] = chunk.coords[d] * unit[d];
+    boxes.push_back(ChunkBox(std::move(start), unit, extent));
+  }
+  return Boxes(std::move(boxes));
+}
+
+Result<Boxes> StoredInFile(const DataEnd& from, std::span<const hsize_t> extent) {
+  hsize_t stored_bytes = 0;
+  H5VL_dataset_get_args_t args;
+  args.op_type = H5VL_DATASET_GET_STORAGE_SIZE;
+  args.args.get_storage_size.storage_size = &stored_bytes;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdataset_get(
+      from.native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+  if (stored_bytes == 0) return Boxes(std::vector<Box>());
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
+                          transfer::AskDataset(from.native.under, H5VL_DATASET_GET_DCPL));
+  if (H5Pget_layout(dcpl.get()) != H5D_CHUNKED) return Boxes();
+  hsize_t dims[H5S_MAX_RANK];
+  const int rank = H5Pget_chunk(dcpl.get(), H5S_MAX_RANK, dims);
+  if (rank != static_cast<int>(extent.size())) return Boxes();
+  const std::vector<uint64_t> chunk(dims, dims + rank);
+  const auto stored = transfer::ListStoredChunks(from.native.under, chunk.size());
+  if (!stored.ok() || !AreFew(stored->size(), chunk, extent)) return Boxes();
+  std::vector<Box> boxes;
+  for (const transfer::StoredChunk& one : *stored) {
+    boxes.push_back(ChunkBox(one.first, chunk, extent));
+  }
+  return Boxes(std::move(boxes));
+}
+
+// All of a dataset, in slabs along the first dimension.
+std::vector<Box> Slabs(std::span<const hsize_t> extent, uint64_t row_bytes) {
+  const hsize_t rows = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(row_bytes, 1), 1,
+                                            extent[0]);
+  std::vector<Box> boxes;
+  for (hsize_t row = 0; row < extent[0]; row += rows) {
+    Box box{std::vector<hsize_t>(extent.size(), 0), {extent.begin(), extent.end()}};
+    box.start[0] = row;
+    box.count[0] = std::min(rows, extent[0] - row);
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
+// Moves parts of a dataset from end to end.
+class BoxCopy {
+ public:
+  // `type`: in memory. All must outlive it.
+  BoxCopy(const DataEnd& from, const DataEnd& to, const Translate& translate, hid_t type, hid_t space)
+      : from_(from), to_(to), translate_(translate), type_(type), space_(space),
+        elem_bytes_(H5Tget_size(type)) {}
+
+  Status Move(const Box& box) {
+    const bool scalar = H5Sget_simple_extent_ndims(space_) == 0;
+    const Handle mem_space(scalar ? H5Screate(H5S_SCALAR)
+                                  : H5Screate_simple(static_cast<int>(box.count.size()),
+                                                     box.count.data(), nullptr));
+    const Handle file_space(H5Scopy(space_));
+    if (!mem_space.valid() ||
+        (!scalar && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.start.data(), nullptr,
+                                        box.count.data(), nullptr) < 0)) {
+      return host::AlreadyReported();
+    }
+    const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
+    const std::optional<uint64_t> bytes = CheckedMul(elems, elem_bytes_);
+    if (!bytes) return OutOfRangeError("a chunk of more than 2^64 bytes");
+    if (buffer_.size_bytes() < *bytes) {
+      H5ZARR_ASSIGN_OR_RETURN(buffer_, Buffer::Allocate(*bytes));
+    }
+    std::memset(buffer_.data(), 0, buffer_.size_bytes());
+    auto* const first = static_cast<std::byte*>(buffer_.data());
+    H5ZARR_RETURN_IF_ERROR(Transfer(from_, false, type_, mem_space.get(), file_space.get(), first));
+    Status written;
+    if (translate_) written = TranslateReferences(type_, first, elems, elem_bytes_, translate_);
+    if (written.ok()) {
+      written = Transfer(to_, true, type_, mem_space.get(), file_space.get(), first);
+    }
+    if (shadow::HoldsVlenOrReference(type_)) transfer::ReclaimElements(first, elems, type_);
+    return written;
+  }
+
+ private:
+  const DataEnd& from_;
+  const DataEnd& to_;
+  const Translate& translate_;
+  const hid_t type_, space_;
+  const uint64_t elem_bytes_;
+  Buffer buffer_;
+};
+
 }  // namespace
 
 Result<bool> CopyAsStored(const DataEnd& from, const DataEnd& to) {
@@ -82,41 +219,18 @@ Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& tra
   // In memory: the same type, described afresh, free of the file it came from.
   H5ZARR_ASSIGN_OR_RETURN(const shadow::Json description, shadow::TypeToJson(file_type.get()));
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::TypeFromJson(description));
-  const uint64_t elem_bytes = H5Tget_size(type.get());
   const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::vector<hsize_t> extent(std::max(rank, 1), 1), start(std::max(rank, 1), 0);
+  std::vector<hsize_t> extent(std::max(rank, 1), 1);
   if (rank > 0) H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
-  const uint64_t row_bytes = static_cast<uint64_t>(points) / extent[0] * elem_bytes;
-  const hsize_t rows = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(row_bytes, 1), 1,
-                                            extent[0]);
-  H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(rows * row_bytes));
-  for (hsize_t row = 0; row < extent[0]; row += rows) {
-    std::vector<hsize_t> count = extent;
-    count[0] = std::min(rows, extent[0] - row);
-    start[0] = row;
-    Handle mem_space(rank > 0 ? H5Screate_simple(rank, count.data(), nullptr)
-                              : H5Screate(H5S_SCALAR));
-    const Handle file_space(H5Scopy(space.get()));
-    if (rank > 0 && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr,
-                                        count.data(), nullptr) < 0) {
-      return host::AlreadyReported();
-    }
-    std::memset(buffer.data(), 0, buffer.size_bytes());
-    H5ZARR_RETURN_IF_ERROR(Transfer(from, false, type.get(), mem_space.get(), file_space.get(),
-                                    buffer.data()));
-    Status written;
-    const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
-    if (translate) {
-      written = TranslateReferences(type.get(), static_cast<std::byte*>(buffer.data()), elems,
-                                    elem_bytes, translate);
-    }
-    if (written.ok()) written = Transfer(to, true, type.get(), mem_space.get(), file_space.get(),
-                                    buffer.data());
-    if (shadow::HoldsVlenOrReference(type.get())) {
-      transfer::ReclaimElements(static_cast<std::byte*>(buffer.data()), elems, type.get());
-    }
-    H5ZARR_RETURN_IF_ERROR(written);
+  Boxes boxes;
+  if (rank > 0) {
+    H5ZARR_ASSIGN_OR_RETURN(boxes, from.store != nullptr ? StoredInStore(from, extent)
+                                                         : StoredInFile(from, extent));
   }
+  const uint64_t row_elems = static_cast<uint64_t>(points) / extent[0];
+  if (!boxes) boxes = Slabs(extent, row_elems * H5Tget_size(type.get()));
+  BoxCopy copy(from, to, translate, type.get(), space.get());
+  for (const Box& box : *boxes) H5ZARR_RETURN_IF_ERROR(copy.Move(box));
   return OkStatus();
 }
 

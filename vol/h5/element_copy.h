@@ -21,7 +21,8 @@ struct DataEnd {
 // Without decoding, where both ends keep the same bytes. False, and nothing is copied, where they do not.
 Result<bool> CopyAsStored(const DataEnd& from, const DataEnd& to);
 
-// Copies all elements, in slabs along the first dimension. `translate`: for references; may be empty.
+// Copies all elements that are stored. `translate`: for references; may be empty. REQUIRES: both have the same
+// fill value, and `to` nothing but that.
 Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& translate);
 
 }  // namespace h5zarr

@@ -30,6 +30,19 @@ void SetMetadata(const NodePtr& node, Metadata metadata) {
   }
 }
 
+// A new array that has the elements, chunks and codecs of `source`; attributes are its own.
+Status TakeArray(const shadow::NodeState& source, shadow::DatasetPlan* plan) {
+  zarr::ArrayMetadata metadata = source.node.array();
+  if (metadata.zarr_format != plan->metadata.zarr_format) {
+    return zarr::Array::CheckCodecs(metadata).WithContext("a copy in another format of Zarr");
+  }
+  metadata.attributes = std::move(plan->metadata.attributes);
+  plan->metadata = std::move(metadata);
+  plan->element = source.dataset.element;
+  plan->chunk_unit = source.dataset.chunk_unit;
+  return OkStatus();
+}
+
 // The creation list of an object that HDF5 copied.
 Result<Handle> CreationList(host::NativeObject native) {
   switch (native.type) {
@@ -77,14 +90,26 @@ Status NoteTimesOfOriginal(const host::NativeHandle& from, shadow::Json* attribu
 
 }  // namespace
 
-Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native) {
+bool NeedsSameArray(const NodePtr& source) {
+  return source != nullptr && source->node.is_array() &&
+         zarr::Array::CheckCodecs(source->node.array()).code() == StatusCode::kUnsupported;
+}
+
+Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
+                    const NodePtr& source) {
   if (node->node.is_array()) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(native.under, H5VL_DATASET_GET_TYPE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, transfer::AskDataset(native.under, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(Handle dcpl,
+                          transfer::AskDataset(native.under, H5VL_DATASET_GET_DCPL));
+  if (source != nullptr) {  // whose shadow says neither
+    H5ZARR_ASSIGN_OR_RETURN(dcpl, shadow::RestoreDcpl(dcpl.get(), source->dataset.layout,
+                                                      source->dataset.alloc_time));
+  }
   H5ZARR_ASSIGN_OR_RETURN(
       shadow::DatasetPlan plan,
       shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
+  if (NeedsSameArray(source)) H5ZARR_RETURN_IF_ERROR(TakeArray(*source, &plan));
   SetMetadata(node, plan.metadata);
   store.UsePlan(node, std::move(plan));
   H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type.get()));

@@ -13,8 +13,13 @@
 
 namespace h5zarr {
 
-// A dataset that HDF5 copied into a shadow gets its array.
-Status AdoptDataset(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native);
+// A dataset that HDF5 copied into a shadow gets its array: that of `source` where only such a one can have the
+// same chunks (NeedsSameArray), else a new one. `source` may be null.
+Status AdoptDataset(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native,
+                    const shadow::NodePtr& source);
+
+// Whether an array has a codec that is unknown here: its chunks can be copied, not decoded.
+bool NeedsSameArray(const shadow::NodePtr& source);
 
 // A virtual dataset that HDF5 copied into a shadow: its mappings are what there is of it.
 Status AdoptVirtual(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native,

@@ -166,7 +166,11 @@ class CopyFinisher {
                                : AdoptVirtual(*store_, node, to.object(), dcpl.get());
     }
     if (store_ != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(AdoptDataset(*store_, node, to.object()));
+      H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
+      const auto store = GetConnector().stores.ByFileNumber(original.fileno);
+      const NodePtr source = store != nullptr ? store->FindNode(original.token) : nullptr;
+      H5ZARR_RETURN_IF_ERROR(AdoptDataset(*store_, node, to.object(), source));
+      if (NeedsSameArray(source)) return store_->CopyChunks(node, *store, *source);
       H5ZARR_RETURN_IF_ERROR(store_->OpenArray(node, 0).status());
       if (node->dataset.external) return store_->CopyExternal(node, to.object());
     }
@@ -230,10 +234,8 @@ class CopyFinisher {
       if (store_ != nullptr) H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(node, name.c_str()));
       H5ZARR_RETURN_IF_ERROR(CopyLinkState(from, node, name));
       if (type != H5L_TYPE_HARD) continue;
-      H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle child,
-                              OpenAt(to.object(), nullptr, name.c_str()));
-      H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle original,
-                              OpenAt(from.object(), nullptr, name.c_str()));
+      H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle child, OpenMember(to.object(), name));
+      H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle original, OpenMember(from.object(), name));
       H5ZARR_RETURN_IF_ERROR(Finish(original, child, path + "/" + name));
     }
     return OkStatus();

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "codec/reframe.h"
 #include "codec/registry.h"
 #include "h5/connector.h"
 #include "shadow/dataset_map.h"
@@ -18,6 +19,7 @@ using codec::Json;
 // of the pipeline.
 struct Pipeline {
   bool verbatim = true;
+  bool gzip = false;  // deflate in gzip's framing
   bool unfiltered = false;
   std::vector<std::unique_ptr<BytesCodec>> filters;
 };
@@ -48,8 +50,10 @@ Result<Pipeline> PipelineOf(Object* object, const zarr::Array& array) {
   const int count = H5Pget_nfilters(dcpl.get());
   if (count < 0) return host::AlreadyReported();
   pipeline.unfiltered = count == 0;
-  if (shadow::StoredChunksAreVerbatim(array.metadata(), dcpl.get())) return pipeline;
+  const shadow::ChunkForm form = shadow::FormOfStoredChunks(array.metadata(), dcpl.get());
+  if (form == shadow::ChunkForm::kVerbatim) return pipeline;
   pipeline.verbatim = false;
+  pipeline.gzip = form == shadow::ChunkForm::kGzip;
   for (int i = 0; i < count; ++i) {
     unsigned flags = 0, config = 0, words[8] = {};
     std::size_t word_count = std::size(words);
@@ -99,6 +103,11 @@ Result<std::optional<uint64_t>> PlainChunkBytes(Object* object, const zarr::Arra
 Result<Buffer> ToReported(Object* object, zarr::Array& array, Buffer stored) {
   H5ZARR_ASSIGN_OR_RETURN(const Pipeline pipeline, PipelineOf(object, array));
   if (pipeline.verbatim) return stored;
+  if (pipeline.gzip) {
+    H5ZARR_ASSIGN_OR_RETURN(Buffer decoded, Buffer::Allocate(ChunkBytes(array)));
+    Result<Buffer> zlib = codec::GzipToZlib(stored, decoded.span());
+    if (zlib.status().code() != StatusCode::kUnsupported) return zlib;
+  }
   H5ZARR_ASSIGN_OR_RETURN(Buffer chunk, array.DecodeStoredChunk(stored));
   for (const auto& filter : pipeline.filters) {
     H5ZARR_ASSIGN_OR_RETURN(chunk, Encode(*filter, chunk));
@@ -123,8 +132,12 @@ Result<Buffer> FromReported(Object* object, zarr::Array& array, ByteSpan given,
     }
     return array.EncodeStoredChunk(given);
   }
-  H5ZARR_ASSIGN_OR_RETURN(Buffer chunk, Buffer::CopyOf(given));
   const uint64_t limit = ChunkBytes(array);
+  if (pipeline.gzip && filter_mask == 0) {
+    H5ZARR_ASSIGN_OR_RETURN(Buffer decoded, Buffer::Allocate(limit));
+    return codec::ZlibToGzip(given, decoded.span());
+  }
+  H5ZARR_ASSIGN_OR_RETURN(Buffer chunk, Buffer::CopyOf(given));
   for (std::size_t i = pipeline.filters.size(); i-- > 0;) {
     if ((filter_mask >> i) & 1) continue;
     // Checksums stand above the chunk's own size by a few bytes.

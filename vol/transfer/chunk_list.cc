@@ -72,6 +72,31 @@ Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
   return std::move(lister.list);
 }
 
+Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t rank) {
+  struct List {
+    std::size_t rank;
+    std::vector<StoredChunk> chunks;
+    bool complete = true;
+  } list{rank, {}};
+  const auto add = [](const hsize_t* coords, unsigned filter_mask, haddr_t, hsize_t bytes,
+                      void* opaque) -> int {
+    auto* self = static_cast<List*>(opaque);
+    try {
+      self->chunks.push_back({{coords, coords + self->rank}, bytes, filter_mask});
+    } catch (const std::bad_alloc&) {
+      self->complete = false;
+      return H5_ITER_STOP;
+    }
+    return H5_ITER_CONT;
+  };
+  H5VL_native_dataset_optional_args_t native;
+  native.chunk_iter = {add, &list};
+  if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native) || !list.complete) {
+    return UnsupportedError("HDF5 does not list the chunks");
+  }
+  return std::move(list.chunks);
+}
+
 Result<ChunkPlace> FindContiguous(void* dataset, uint64_t length) {
   // (HDF5 tells an address of what is not allocated, too.)
   H5D_space_status_t allocated = H5D_SPACE_STATUS_ERROR;

@@ -36,6 +36,15 @@ struct ChunkList {
 Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
                              std::span<const uint64_t> grid);
 
+// A chunk that is stored, beginning with the element `first`.
+struct StoredChunk {
+  std::vector<hsize_t> first;
+  uint64_t length = 0;
+  unsigned filter_mask = 0;  // of filters that it lacks
+};
+// All of them, of a dataset of `rank` dimensions, in HDF5's order. kUnsupported where HDF5 does not tell.
+Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t rank);
+
 // Where the elements of a contiguous dataset are, `length` bytes. kUnsupported where there are none yet.
 Result<ChunkPlace> FindContiguous(void* dataset, uint64_t length);
 

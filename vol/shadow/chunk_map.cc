@@ -132,15 +132,13 @@ ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t ran
   return reported;
 }
 
-Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl) {
+Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl, hid_t copy) {
   // HDF5 answers the time it chose itself as if the program had; only comparing lists tells.
-  const Handle unset(H5Pcopy(dcpl));
   H5D_alloc_time_t time = H5D_ALLOC_TIME_ERROR;
-  if (H5Pset_alloc_time(unset.get(), H5D_ALLOC_TIME_DEFAULT) < 0 ||
-      H5Pget_alloc_time(dcpl, &time) < 0) {
+  if (H5Pset_alloc_time(copy, H5D_ALLOC_TIME_DEFAULT) < 0 || H5Pget_alloc_time(dcpl, &time) < 0) {
     return Hdf5Failure("an allocation time");
   }
-  return H5Pequal(unset.get(), dcpl) > 0 ? H5D_ALLOC_TIME_DEFAULT : time;
+  return H5Pequal(copy, dcpl) > 0 ? H5D_ALLOC_TIME_DEFAULT : time;
 }
 
 std::string_view AllocTimeName(H5D_alloc_time_t time) {

@@ -51,8 +51,8 @@ struct ReportedChunk {
 ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t rank,
                             uint64_t type_bytes, bool shard_hidden);
 
-// H5D_ALLOC_TIME_DEFAULT where the program set none.
-Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl);
+// H5D_ALLOC_TIME_DEFAULT where the program set none. `copy` of the list is left with that.
+Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl, hid_t copy);
 std::string_view AllocTimeName(H5D_alloc_time_t time);
 std::optional<H5D_alloc_time_t> AllocTimeFromName(std::string_view name);
 

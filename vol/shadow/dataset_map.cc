@@ -99,15 +99,15 @@ Json AsStruct(const Json& data_type) {
 // Layout and allocation time: recorded in `hdf5` where a chunked, incrementally allocated dataset
 // is not what was asked for, and taken from the shadow's list, so that no raw data lands there.
 Status RewriteStorage(hid_t dcpl, bool scalar, DatasetPlan* plan, Json* hdf5) {
-  H5ZARR_ASSIGN_OR_RETURN(plan->alloc_time, AllocTimeOfDcpl(dcpl));
+  plan->shadow_dcpl = Handle(H5Pcopy(dcpl));
+  const hid_t shadow = plan->shadow_dcpl.get();
+  H5ZARR_ASSIGN_OR_RETURN(plan->alloc_time, AllocTimeOfDcpl(dcpl, shadow));
   const bool has_dims = !plan->null_space && !scalar;  // what else could they be
   if (plan->layout == H5D_CONTIGUOUS && has_dims) (*hdf5)["layout"] = "contiguous";
   if (plan->layout == H5D_COMPACT) (*hdf5)["layout"] = "compact";
   if (plan->alloc_time != H5D_ALLOC_TIME_DEFAULT) {
     (*hdf5)["alloc_time"] = std::string(AllocTimeName(plan->alloc_time));
   }
-  plan->shadow_dcpl = Handle(H5Pcopy(dcpl));
-  const hid_t shadow = plan->shadow_dcpl.get();
   const bool chunked = plan->layout == H5D_CHUNKED;
   if ((plan->layout == H5D_COMPACT && H5Pset_layout(shadow, H5D_CONTIGUOUS) < 0) ||
       H5Pset_alloc_time(shadow, chunked ? H5D_ALLOC_TIME_INCR : H5D_ALLOC_TIME_LATE) < 0) {

@@ -168,6 +168,10 @@ Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list) {
   return OkStatus();
 }
 
+bool HasCreationOrder(const Json& attributes) {
+  return !Hdf5Member(attributes, "order").is_null() || !Hdf5Member(attributes, "attr_order").is_null();
+}
+
 Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list) {
   if (!Hdf5Member(attributes, "order").is_null() &&
       H5Pset_link_creation_order(group_creation_list,

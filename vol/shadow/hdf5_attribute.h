@@ -48,6 +48,7 @@ void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson*
 void NoteAttributeOrder(hid_t creation_list, Json* attributes);
 Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list);
 Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list);
+bool HasCreationOrder(const Json& attributes);  // whether RestoreCreationOrder does anything
 bool TracksLinkOrder(hid_t group_creation_list);
 
 // Creates (an attribute of that name must not exist) and reads an attribute of a native object.

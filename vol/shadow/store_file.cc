@@ -89,9 +89,6 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
 }
 
 Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) {
-  Handle list(H5Pcopy(H5P_LST_FILE_CREATE_ID_g));
-  if (!list.valid()) return host::AlreadyReported();
-  if (root_is_array_) return list;
   Json& attributes = root_node_.attributes();
   if (created_) {
     if (TracksLinkOrder(fcpl)) SetHdf5Member(&attributes, "order", Json::array());
@@ -99,6 +96,13 @@ Result<Handle> StoreFile::ShadowFcpl(hid_t fcpl) {
     NoteCreation(CreationKind::kFile, fcpl, &attributes);
     NoteTimes(format_bounds_.low, false, fcpl, &attributes);
   }
+  if (root_is_array_ || !HasCreationOrder(attributes)) {
+    // Another reference to the default list: copies take longer than all else that is done with them.
+    if (H5Iinc_ref(H5P_LST_FILE_CREATE_ID_g) < 0) return host::AlreadyReported();
+    return Handle(H5P_LST_FILE_CREATE_ID_g);
+  }
+  Handle list(H5Pcopy(H5P_LST_FILE_CREATE_ID_g));
+  if (!list.valid()) return host::AlreadyReported();
   H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(attributes, list.get()));
   return list;
 }

@@ -122,9 +122,13 @@ bool GridSays(const Json& document, const std::vector<uint64_t>& chunk_shape) {
 
 }  // namespace
 
+// That an array's document has, at most, of ours.
+constexpr std::size_t kMembers = 12;
+
 Result<std::string> FormatArrayV3(const ArrayMetadata& metadata) {
   Json document = metadata.document.is_object() ? metadata.document : Json::object();
   const bool is_new = document.empty();
+  document.get_ref<Json::object_t&>().reserve(kMembers);
   std::optional<ArrayMetadata> before;
   if (!is_new) {
     auto parsed = ArrayFromDocumentV3(document);

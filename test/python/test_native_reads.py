@@ -534,6 +534,32 @@ with h5py.File(sys.argv[1]) as f:
     assert ours.stat().st_size == theirs.stat().st_size
 
 
+def test_the_extent_of_a_versioned_dataset_is_hdf5s_however_often_it_is_opened(versioned, tmp_path):
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    for _ in range(3):
+        for name in sys.argv[2:]:
+            d = f[name]
+            print(d.shape, d.maxshape, d[-1, -1], d.shape, d.id.get_space().get_select_npoints())
+"""
+    assert run_python(code, str(versioned), *VERSIONED_NAMES) == \
+        run_python(code, str(versioned), *VERSIONED_NAMES, connector=None)
+    # One that grows with its source, at a place where only versioned-hdf5 has some.
+    growing = tmp_path / "growing.h5"
+    with h5py.File(growing, "w") as f:
+        f.create_dataset("source", data=np.arange(40), maxshape=(None,), chunks=(10,))
+        layout = h5py.VirtualLayout((40,), "i8", maxshape=(None,))
+        source = h5py.VirtualSource(f["source"])
+        layout[0:h5py.h5s.UNLIMITED] = source[0:h5py.h5s.UNLIMITED]
+        made = f.create_virtual_dataset("_version_data/versions/r0/x", layout)
+        made.attrs["raw_data"], made.attrs["chunks"] = "/_version_data/x/raw_data", np.array([10])
+        f["source"].resize((55,))
+    code = code.replace("d[-1, -1]", "d[-1]")
+    name = "_version_data/versions/r0/x"
+    assert run_python(code, str(growing), name) == run_python(code, str(growing), name, connector=None)
+
+
 def test_a_versioned_dataset_is_not_kept_open_behind_the_program(versioned):
     code = """
 import h5py, os, sys

@@ -131,6 +131,11 @@ void* dataset_open(void* opaque, const H5VL_loc_params_t* loc, const char* name,
 herr_t dataset_read(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[],
                     hid_t file_spaces[], hid_t dxpl, void* buffers[], void** request) {
   return PathGuard("dataset_read", [&]() -> Status {
+    if (count == 1) {
+      const DatasetPart part{AsObject(datasets[0]), mem_types[0], mem_spaces[0], file_spaces[0],
+                             buffers[0], nullptr};
+      return TransferParts({&part, 1}, false, dxpl, request);
+    }
     std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
       parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i],

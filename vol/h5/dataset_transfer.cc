@@ -56,6 +56,12 @@ Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
   return transfer;
 }
 
+// Whether elements may lead to other objects: for others no resolver is made.
+bool MayRefer(const shadow::ElementMap& element) {
+  return element.form == shadow::ElementMap::Form::kObjectReference ||
+         element.form == shadow::ElementMap::Form::kJsonElement;
+}
+
 // How the arrays of one batch are transferred.
 struct Manner {
   int threads = 0;
@@ -73,10 +79,13 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
     shadow::DatasetState& dataset = part.object->node->dataset;
     if (dataset.null_space) continue;
     shadow::StoreFile* store = part.object->store.get();
-    const auto [resolver, is_new] = references.try_emplace(store);
-    if (is_new) resolver->second = store->References();
-    H5ZARR_ASSIGN_OR_RETURN(const transfer::DatasetTransfer transfer,
-                            TransferOf(part, &resolver->second));
+    const shadow::ReferenceResolver* resolver = nullptr;
+    if (MayRefer(dataset.element)) {
+      const auto [made, is_new] = references.try_emplace(store);
+      if (is_new) made->second = store->References();
+      resolver = &made->second;
+    }
+    H5ZARR_ASSIGN_OR_RETURN(const transfer::DatasetTransfer transfer, TransferOf(part, resolver));
     const Config& config = store->config();
     batches[{config.threads, write && config.write_behind}].push_back(transfer);
     if (write) store->NoteWritten(part.object->node);
@@ -195,6 +204,13 @@ Result<Handle> SpaceOfDataset(Object* dataset) {
   if (!HasArray(dataset)) {
     H5ZARR_ASSIGN_OR_RETURN(VirtualDataset* const mapped, VirtualDataset::Of(dataset));
     if (mapped != nullptr) return mapped->Space();
+    const HeldExtent* const extent =
+        dataset->is_versioned ? GetConnector().native_files.ExtentOfHeld(*dataset) : nullptr;
+    if (extent != nullptr) {
+      Handle space(H5Screate_simple(static_cast<int>(extent->dims.size()), extent->dims.data(),
+                                    extent->max_dims.data()));
+      return space.valid() ? Result<Handle>(std::move(space)) : host::AlreadyReported();
+    }
   }
   return GetId(dataset, H5VL_DATASET_GET_SPACE);
 }

@@ -64,9 +64,22 @@ std::optional<uint64_t> ElemsOf(const DatasetPart& part) {
   return elems < 0 ? std::nullopt : std::optional<uint64_t>(elems);
 }
 
+// Of no dimensions where mappings may change it.
+HeldExtent FixedExtentOf(void* dataset) {
+  HeldExtent extent;
+  const Result<Handle> space = transfer::AskDataset(dataset, H5VL_DATASET_GET_SPACE);
+  const int rank = space.ok() ? H5Sget_simple_extent_ndims(space->get()) : -1;
+  if (rank < 1) return extent;
+  extent.dims.resize(static_cast<std::size_t>(rank));
+  extent.max_dims = extent.dims;
+  const int told = H5Sget_simple_extent_dims(space->get(), extent.dims.data(), extent.max_dims.data());
+  return told == rank && extent.dims == extent.max_dims ? extent : HeldExtent();
+}
+
 }  // namespace
 
 void NativeFiles::NoteOpened(void* under, const char* name, hid_t fapl, const Config& config) {
+  any_remote_ = any_remote_ || IsRemoteName(name);  // a driver of the program's own reads it
   if (!config.accelerate || !HasDefaultDriver(fapl) || DriverSetByEnvironment()) return;
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
@@ -142,13 +155,26 @@ void NativeFiles::Hold(const Object& dataset) {
   if (!identity.ok()) return;
   const auto found = files_.find(identity->fileno);
   if (found == files_.end() || found->second.opened == 0) return;
-  auto& held = found->second.held;
-  const auto same = [&](const auto& one) { return one.first == identity->token; };
+  std::vector<Held>& held = found->second.held;
+  const auto same = [&](const Held& one) { return one.token == identity->token; };
   if (std::any_of(held.begin(), held.end(), same)) return;
   Result<host::NativeHandle> opened = host::OpenByToken(dataset.native, identity->token);
   if (!opened.ok()) return;
   if (held.size() == kMaxHeld) held.erase(held.begin());
-  held.emplace_back(identity->token, std::move(*opened));
+  held.push_back({identity->token, std::move(*opened), FixedExtentOf(dataset.native.under)});
+}
+
+const HeldExtent* NativeFiles::ExtentOfHeld(const Object& dataset) const {
+  const auto holds = [](const auto& file) { return !file.second.held.empty(); };
+  if (std::none_of(files_.begin(), files_.end(), holds)) return nullptr;
+  const Result<host::Identity> identity = host::Identify(dataset.native);
+  if (!identity.ok()) return nullptr;
+  const auto file = files_.find(identity->fileno);
+  if (file == files_.end()) return nullptr;
+  for (const Held& held : file->second.held) {
+    if (held.token == identity->token && !held.extent.dims.empty()) return &held.extent;
+  }
+  return nullptr;
 }
 
 void NativeFiles::MakeRoom() {
@@ -203,7 +229,9 @@ bool IsInRemoteFile(const Object& object) {
 }
 
 Status RefuseLocalFiles(const Object& dataset) {
-  if (!IsInRemoteFile(dataset)) return OkStatus();
+  // (Asked before every read of a native file.)
+  const bool may_be_remote = dataset.store != nullptr || GetConnector().native_files.any_remote();
+  if (!may_be_remote || !IsInRemoteFile(dataset)) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
                           transfer::AskDataset(dataset.native.under, H5VL_DATASET_GET_DCPL));
   if (H5Pget_layout(dcpl.get()) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl.get()) <= 0) {

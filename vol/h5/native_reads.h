@@ -26,6 +26,11 @@
 
 namespace h5zarr {
 
+// The extent of a dataset in a file that nobody writes.
+struct HeldExtent {
+  std::vector<hsize_t> dims, max_dims;
+};
+
 // What is known of native files, by their numbers within the library (which are never given twice, so that
 // an entry can outlive its file).
 class NativeFiles {
@@ -34,7 +39,7 @@ class NativeFiles {
   void NoteOpened(void* under, const char* name, hid_t fapl, const Config& config);
   // The same of a remote file.
   void NoteOpened(void* under, std::shared_ptr<RemoteFile> file, const Config& config);
-  // Whether a remote file was noted, ever.
+  // Whether a file with a remote name was opened, ever.
   bool any_remote() const { return any_remote_; }
   // One that is open has got another handle.
   void NoteReopened(void* under);
@@ -46,6 +51,9 @@ class NativeFiles {
   // Keeps a versioned dataset open beside the program, for as long as the file is: HDF5 reads all its
   // mappings whenever it is opened.
   void Hold(const Object& dataset);
+  // The extent of a dataset that is held, for which HDF5 would go through all its mappings once more; null for
+  // others. Borrowed until the next Hold.
+  const HeldExtent* ExtentOfHeld(const Object& dataset) const;
 
   // Whether the object's file is one of them.
   bool Knows(const Object& object) const;
@@ -61,6 +69,11 @@ class NativeFiles {
   static constexpr uint64_t kMaxIndexBytes = 64 << 20;
   static constexpr std::size_t kMaxHeld = 4;  // in a file
 
+  struct Held {
+    uint64_t token = 0;
+    host::NativeHandle dataset;
+    HeldExtent extent;
+  };
   struct File {
     transfer::NativeSource source;  // but for the file:
     std::weak_ptr<FileBytes> bytes;
@@ -68,7 +81,7 @@ class NativeFiles {
     bool accelerated = true;
     unsigned opened = 0;  // how often it is
     std::map<uint64_t, std::shared_ptr<transfer::NativeChunks>> datasets;  // by token; null: HDF5's
-    std::vector<std::pair<uint64_t, host::NativeHandle>> held;  // by token, the oldest first
+    std::vector<Held> held;                                                // the oldest first
   };
   void Note(unsigned long number, std::shared_ptr<FileBytes> bytes, const Config& config);
   void MakeRoom();

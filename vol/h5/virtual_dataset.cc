@@ -162,11 +162,13 @@ Result<std::shared_ptr<VirtualDataset>> VirtualDataset::Open(
 
 Result<std::shared_ptr<VirtualDataset>> VirtualDataset::OpenNative(Object* object) {
   const std::shared_ptr<VirtualDataset> none;
-  if (IsChunked(object)) return none;
+  NativeFiles& files = GetConnector().native_files;
+  object->is_versioned = files.ExtentOfHeld(*object) != nullptr;
+  if (object->is_versioned || IsChunked(object)) return none;
   if (RawDataOf(*object)) {
     // Its sources are in the same file; asking for its mappings would cost as much as opening it.
     object->is_versioned = true;
-    GetConnector().native_files.Hold(*object);
+    files.Hold(*object);
     return none;
   }
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, NativeDcpl(object));

@@ -31,7 +31,7 @@ struct DatasetTransfer {
   void* read_buffer = nullptr;
   const void* write_buffer = nullptr;
   const GridTransfer* grid = nullptr;  // what to transfer, known already: instead of the two spaces
-  // Serves datasets of object references; may be null for others.
+  // Serves datasets of references, and of elements that may hold some; may be null for others.
   const shadow::ReferenceResolver* references = nullptr;
 };
 

@@ -66,6 +66,7 @@ void SaveStores() {
 void AtClose(void*) {
   RunSerially();
   host::Guard("at_close", [] {
+    GetConnector().resting_store.Drop();
     SaveStores();
     CloseRepeatedFiles();
     return OkStatus();

@@ -47,6 +47,7 @@ void ForgetLibrary() {
   host::ForgetReported();
   transfer::ForgetRemoteDriver();
   view::ForgetImageDriver();
+  connector->resting_store.Forget();
   connector->external_links_registered = false;
   connector->filters_registered = false;
   connector->registered_at_close = false;
@@ -218,6 +219,7 @@ herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t
     });
   }
   const herr_t closed = close(object->native.under, host::NativeConnector(), dxpl, request);
+  GetConnector().resting_store.CloseWhatGoes();
   // HDF5 keeps the identifier of a file whose close failed, and will close it again; others it forgets.
   if (closed >= 0 || object->native.type != H5I_FILE) delete object;
   return closed;

@@ -14,6 +14,7 @@
 #include "exec/executor.h"
 #include "h5/link_path.h"
 #include "h5/native_reads.h"
+#include "h5/resting_store.h"
 #include "host/guard.h"
 #include "host/native.h"
 #include "host/object.h"
@@ -32,6 +33,7 @@ struct Connector {
   Status environment_status;      // a bad value there is reported by the first create or open
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
+  RestingStore resting_store;
   NativeFiles native_files;
   bool has_mounts = false;               // a store was mounted, or a file on one
   bool external_links_registered = false;

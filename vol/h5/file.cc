@@ -32,16 +32,23 @@ namespace {
 
 using shadow::StoreFile;
 
+// The file formats that the access list asks for.
+Status NoteBounds(StoreFile& store, hid_t fapl) {
+  shadow::FormatBounds bounds;
+  if (H5Pget_libver_bounds(fapl, &bounds.low, &bounds.high) < 0) return host::AlreadyReported();
+  store.set_format_bounds(bounds);
+  return OkStatus();
+}
+
 // Creates the shadow of `store` and its file object. Must happen inside a file callback, where HDF5 has
 // set up the wrapping.
 Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags, hid_t fcpl,
                          hid_t fapl, hid_t dxpl, void** request) {
-  shadow::FormatBounds bounds;
-  if (H5Pget_libver_bounds(fapl, &bounds.low, &bounds.high) < 0) return host::AlreadyReported();
-  store->set_format_bounds(bounds);
+  H5ZARR_RETURN_IF_ERROR(NoteBounds(*store, fapl));
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fcpl, store->ShadowFcpl(fcpl));
   H5ZARR_ASSIGN_OR_RETURN(store->access(), AccessOf(*store, fapl, flags));
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fapl, ShadowFapl(fapl));
+  GetConnector().resting_store.DropAt(store->path());  // HDF5 makes no second file of that name
   // The name is never a file: it only gives relative external links their folder, and identity. A
   // forked child still holds its parent's shadow.
   const std::string name = store->path() + "#shadow" + std::to_string(getpid());
@@ -244,6 +251,17 @@ Status LetGoOfFile(void* under) {
   return OkStatus();
 }
 
+// Another file of the shadow that has the native file `file`.
+Result<void*> Reopen(void* file, hid_t dxpl, void** request) {
+  void* under = nullptr;
+  H5VL_file_specific_args_t args;
+  args.op_type = H5VL_FILE_REOPEN;
+  args.args.reopen.file = &under;
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(
+      H5VLfile_specific(file, host::NativeConnector(), &args, dxpl, request)));
+  return Wrap(under, H5I_FILE, nullptr);
+}
+
 // Another handle on a store that is open in this process already.
 Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName& name,
                         unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
@@ -258,13 +276,7 @@ Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName&
   if (outlived) {
     H5ZARR_ASSIGN_OR_RETURN(file, FileOf(store->Location()));
   }
-  void* under = nullptr;
-  H5VL_file_specific_args_t args;
-  args.op_type = H5VL_FILE_REOPEN;
-  args.args.reopen.file = &under;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(
-      H5VLfile_specific(file, host::NativeConnector(), &args, dxpl, request)));
-  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
+  H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Reopen(file, dxpl, request));
   if (outlived) AsObject(wrapper)->outlived_file = file;
   return wrapper;
 }
@@ -277,6 +289,14 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     // A forked child reads and writes the store afresh; what it inherited stays the parent's.
     GetConnector().stores.Remove(store.get());
   }
+  std::shared_ptr<StoreFile> rested;
+  if (void* file = GetConnector().resting_store.Find(name, flags, fapl, &rested)) {
+    H5ZARR_RETURN_IF_ERROR(NoteBounds(*rested, fapl));
+    GetConnector().stores.Add(rested);
+    Result<void*> reopened = Reopen(file, dxpl, request);
+    if (!reopened.ok()) GetConnector().stores.Remove(rested.get());
+    return reopened;
+  }
   if (writable && IsFolder(name.path) && access(name.path.c_str(), W_OK) != 0) {
     return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
   }
@@ -288,6 +308,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   Result<void*> file = OpenShadow(store, flags, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
   if (file.ok()) {
     for (const auto& part : parts) store->Meet(part);
+    GetConnector().resting_store.NoteOpened(name, flags, fapl);
   }
   return file;
 }
@@ -568,6 +589,7 @@ herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void*
       return OkStatus();
     });
     if (answered || result < 0) return result;
+    object->store->NoteOddity();  // what is asked natively may be to set something
   }
   return H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
 }
@@ -578,6 +600,10 @@ herr_t file_close(void* object, hid_t dxpl, void** request) {
     native = GetConnector().native_files.NumberOf(UnderOf(object));
   }
   if (native) GetConnector().native_files.NoteClosing(*native);
+  host::Guard("file_close", [&] {
+    GetConnector().resting_store.NoteClosing(*AsObject(object));
+    return OkStatus();
+  });
   return CloseObject("file_close", object, H5VLfile_close, dxpl, request);
 }
 

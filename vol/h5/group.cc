@@ -82,6 +82,7 @@ Status JoinMounts(shadow::StoreFile* store) {
     return UnsupportedError("mounts with '" + store->name() +
                             "' need the connector to be named: set HDF5_VOL_CONNECTOR=zarr");
   }
+  GetConnector().resting_store.LetGoOf(*store);
   return store->JoinMounts();
 }
 

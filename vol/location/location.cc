@@ -179,6 +179,12 @@ std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
   return parts;
 }
 
+bool IsPlainFolder(const std::string& location) {
+  struct stat info;
+  return !IsRemoteName(location) && !location.ends_with(kLindiFolder) &&
+         stat(location.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && !FindIcechunk(location);
+}
+
 StoreFileKind FindStoreFile(const std::string& location) {
   struct stat info;
   if (stat(location.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return StoreFileKind::kNone;

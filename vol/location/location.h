@@ -40,6 +40,10 @@ struct IcechunkLocation {
 // there is such a version is not asked. Costs one `stat` where the location exists as it is.
 std::optional<IcechunkLocation> FindIcechunk(const std::string& location);
 
+// Whether the store at `location` is a folder of this machine, and nothing but that: no repository, archive or
+// list of references. Costs a few `stat`.
+bool IsPlainFolder(const std::string& location);
+
 // What the file at `location` may be as a store: by its beginning, of which a block is read, and more only where
 // it is that of a JSON object.
 enum class StoreFileKind {

@@ -76,6 +76,7 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
     store->created_ = true;
     return store;
   }
+  if (!writable) store->hierarchy_.KeepRead();
   H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> root, store->hierarchy_.Open(""));
   if (!root) return NotFoundError("no Zarr store at " + ShownName(store->path_));
   if (root->is_array()) {
@@ -199,6 +200,18 @@ host::NativeObject StoreFile::FileLocation() const {
     if (object->native.type == H5I_FILE) return object->native;
   }
   return holders_.empty() ? host::NativeObject{} : host::NativeObject{*holders_.begin(), H5I_FILE};
+}
+
+// --- resting -------------------------------------------------------------------------------------
+
+bool StoreFile::MayRest() const {
+  return !writable_ && !forked() && !in_mounts_ && image_ == nullptr && parts_.empty() &&
+         hierarchy_.keeps_read();
+}
+
+void StoreFile::Rest() {
+  WaitForJobs();
+  for (const auto& [token, node] : nodes_) node->dataset.array.reset();
 }
 
 // --- nodes ---------------------------------------------------------------------------------------

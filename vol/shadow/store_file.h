@@ -137,6 +137,16 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void ForgetHolder(void* file) { holders_.erase(file); }
   const std::set<void*>& holders() const { return holders_; }
 
+  // --- resting: kept without an open object until it is opened again (h5/resting_store) ------------
+  // Whether all that is known of the store came from a few documents, which can be read again.
+  bool MayRest() const;
+  // Lets go of all that was read of arrays. REQUIRES: nothing but the file is open.
+  void Rest();
+  // Whether what is known is what is stored now. Reads the documents again.
+  bool IsStillStored() { return hierarchy_.StillTheSame(); }
+  // A program changed something of the shadow itself, which the next one must not find.
+  void NoteOddity() { hierarchy_.ForgetRead(); }
+
   // --- nodes ------------------------------------------------------------------------------------
   const NodePtr& root() const { return root_; }
   NodePtr FindNode(uint64_t token) const;

@@ -256,6 +256,7 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
 // What the elements of an array of JSON objects are, by its first one.
 Result<std::optional<ElementMap>> StoreFile::LookAtObjects(const zarr::Node& node) {
   if (!MayHoldObjects(node.array())) return std::optional<ElementMap>();
+  hierarchy_.ForgetRead();  // what follows is no document
   zarr::ArrayOptions options;
   options.executor = executor_;
   options.read_only = true;

@@ -1,5 +1,6 @@
 #include "zarr/hierarchy.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "zarr/metadata_parts.h"
@@ -71,9 +72,44 @@ const Json& Node::attributes() const {
 }
 
 Result<std::optional<Buffer>> Hierarchy::ReadDocument(const std::string& key) {
-  H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> bytes, store_->Read(key));
-  if (bytes) ++documents_read_;
+  Result<std::optional<Buffer>> bytes = store_->Read(key);
+  if (!bytes.ok()) {
+    ForgetRead();
+    return bytes.status();
+  }
+  if (*bytes) ++documents_read_;
+  if (kept_) KeepDocument(key, *bytes);
   return bytes;
+}
+
+void Hierarchy::KeepDocument(const std::string& key, const std::optional<Buffer>& bytes) {
+  std::optional<std::string> text;
+  if (bytes) text = AsText(*bytes);
+  const bool large = text && text->size() > Kept::kMostDocumentBytes;
+  const auto [kept, is_new] = kept_->documents.emplace(key, text);
+  const bool changed = !is_new && kept->second != text;
+  if (changed || large || kept_->documents.size() > Kept::kMostDocuments) ForgetRead();
+}
+
+void Hierarchy::KeepNames(const std::string& path, const std::vector<std::string>& names) {
+  const auto [kept, is_new] = kept_->names.emplace(path, names);
+  if ((!is_new && kept->second != names) || names.size() > Kept::kMostNames) ForgetRead();
+}
+
+bool Hierarchy::StillTheSame() {
+  if (!kept_) return false;
+  const Kept kept = *std::exchange(kept_, std::nullopt);  // what follows keeps nothing
+  for (const auto& [key, text] : kept.documents) {
+    const Result<std::optional<Buffer>> now = store_->Read(key);
+    if (!now.ok() || now->has_value() != text.has_value()) return false;
+    if (text && AsText(**now) != *text) return false;
+  }
+  for (const auto& [path, names] : kept.names) {
+    const Result<std::vector<std::string>> now = NamesBelow(path);
+    if (!now.ok() || *now != names) return false;
+  }
+  kept_ = kept;
+  return true;
 }
 
 Result<std::optional<Node>> Hierarchy::OpenV3(const std::string& path) {
@@ -129,6 +165,7 @@ Result<std::optional<Node>> Hierarchy::OpenV2(const std::string& path) {
 }
 
 Result<std::optional<Node>> Hierarchy::OpenImplicit(const std::string& path) {
+  ForgetRead();
   H5ZARR_ASSIGN_OR_RETURN(const int zarr_format, FormatBelow(store_, path));
   if (zarr_format == 0) return std::optional<Node>();
   H5ZARR_ASSIGN_OR_RETURN(const bool below_array, IsBelowArray(path));
@@ -156,6 +193,7 @@ Result<std::optional<Node>> Hierarchy::Open(std::string_view path_view) {
 
 Result<Hierarchy::Kind> Hierarchy::KindAt(const std::string& path) {
   if (groups_.contains(path)) return Kind::kGroup;
+  ForgetRead();
   const std::string key = JoinPath(path, kDocumentV3);
   H5ZARR_ASSIGN_OR_RETURN(const auto bytes, ReadDocument(key));
   if (bytes) {
@@ -184,30 +222,37 @@ Result<bool> Hierarchy::IsBelowArray(const std::string& path) {
 
 Result<std::vector<std::string>> Hierarchy::ListNames(std::string_view path_view) {
   return NoThrow(path_view, [&]() -> Result<std::vector<std::string>> {
-    std::vector<std::string> names;
-    if (!CanBePath(path_view)) return names;
+    if (!CanBePath(path_view)) return std::vector<std::string>();
     const std::string path(path_view);
-    H5ZARR_ASSIGN_OR_RETURN(const auto entries, store_->List(path));
-    if (entries.empty()) return names;
-    H5ZARR_ASSIGN_OR_RETURN(const Kind kind, KindAt(path));
-    if (kind == Kind::kArray) return names;
-    if (kind == Kind::kAbsent) {
-      H5ZARR_ASSIGN_OR_RETURN(const bool below_array, IsBelowArray(path));
-      if (below_array) return names;
-    }
-    std::string_view format_hint = kDocumentV3;
-    for (const ListEntry& entry : entries) {
-      if (!entry.is_prefix || !CanNameNode(entry.name)) continue;
-      const std::string child = JoinPath(path, entry.name);
-      H5ZARR_ASSIGN_OR_RETURN(bool is_node, HasDocument(store_, child, &format_hint));
-      if (!is_node) {
-        H5ZARR_ASSIGN_OR_RETURN(const int zarr_format, FormatBelow(store_, child));
-        is_node = zarr_format != 0;
-      }
-      if (is_node) names.push_back(entry.name);
-    }
+    Result<std::vector<std::string>> names = NamesBelow(path);
+    if (!names.ok()) ForgetRead();
+    if (kept_) KeepNames(path, *names);
     return names;
   });
+}
+
+Result<std::vector<std::string>> Hierarchy::NamesBelow(const std::string& path) {
+  std::vector<std::string> names;
+  H5ZARR_ASSIGN_OR_RETURN(const auto entries, store_->List(path));
+  if (entries.empty()) return names;
+  H5ZARR_ASSIGN_OR_RETURN(const Kind kind, KindAt(path));
+  if (kind == Kind::kArray) return names;
+  if (kind == Kind::kAbsent) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool below_array, IsBelowArray(path));
+    if (below_array) return names;
+  }
+  std::string_view format_hint = kDocumentV3;
+  for (const ListEntry& entry : entries) {
+    if (!entry.is_prefix || !CanNameNode(entry.name)) continue;
+    const std::string child = JoinPath(path, entry.name);
+    H5ZARR_ASSIGN_OR_RETURN(bool is_node, HasDocument(store_, child, &format_hint));
+    if (!is_node) {
+      H5ZARR_ASSIGN_OR_RETURN(const int zarr_format, FormatBelow(store_, child));
+      is_node = zarr_format != 0;
+    }
+    if (is_node) names.push_back(entry.name);
+  }
+  return names;
 }
 
 void Hierarchy::Forget(std::string_view path) {

@@ -6,7 +6,9 @@
 #ifndef H5ZARR_ZARR_HIERARCHY_H_
 #define H5ZARR_ZARR_HIERARCHY_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,6 +84,14 @@ class Hierarchy {
   // it was removed here, that of groups is removed again.
   void ForgetUnconsolidated();
 
+  // From now on what is read is kept, documents and lists of names, for StillTheSame: as long as it is little.
+  void KeepRead() { kept_.emplace(); }
+  void ForgetRead() { kept_.reset(); }
+  bool keeps_read() const { return kept_.has_value(); }
+  // Whether all documents that were read are byte for byte what they were, those that were not there still are
+  // not, and lists have the same names. Reads them again. False where they are not kept.
+  bool StillTheSame();
+
   // How many documents were read so far (for tests of laziness).
   uint64_t documents_read() const { return documents_read_; }
 
@@ -90,7 +100,19 @@ class Hierarchy {
  private:
   enum class Kind : uint8_t { kAbsent, kGroup, kArray };
 
+  // What was read, for StillTheSame.
+  struct Kept {
+    static constexpr std::size_t kMostDocuments = 64;
+    static constexpr std::size_t kMostDocumentBytes = 64 << 10;  // of one
+    static constexpr std::size_t kMostNames = 256;               // of one list
+    std::map<std::string, std::optional<std::string>> documents;  // by key; nothing: not there
+    std::map<std::string, std::vector<std::string>> names;        // by path
+  };
+
   Result<std::optional<Buffer>> ReadDocument(const std::string& key);
+  void KeepDocument(const std::string& key, const std::optional<Buffer>& bytes);
+  void KeepNames(const std::string& path, const std::vector<std::string>& names);
+  Result<std::vector<std::string>> NamesBelow(const std::string& path);
   Result<std::optional<Node>> OpenV3(const std::string& path);
   Result<std::optional<Node>> OpenV2(const std::string& path);
   Result<std::optional<Node>> OpenImplicit(const std::string& path);
@@ -111,6 +133,7 @@ class Hierarchy {
 
   Store* store_;
   uint64_t documents_read_ = 0;
+  std::optional<Kept> kept_;
   std::unordered_set<std::string> groups_;          // paths at which a group's document was seen
   std::unordered_set<std::string> unconsolidated_;  // groups below the root that have none any more
   std::optional<bool> has_consolidated_;            // before our first change

@@ -488,7 +488,8 @@ Result<std::vector<std::string>> StoreFile::ChildNames(const NodePtr& group) {
 
 // Loads the children of one group.
 Status StoreFile::FillGroup(const NodePtr& group) {
-  if (group->group.filled) return OkStatus();
+  // (What a child needs may ask for all there is.)
+  if (group->group.filled || group->group.filling) return OkStatus();
   const Result<std::vector<std::string>> names = ChildNames(group);
   if (!names.ok() && image_ != nullptr && group != root_) {
     group->broken = names.status();  // the rest of the store can be shown

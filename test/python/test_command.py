@@ -1,5 +1,6 @@
 """`h5zarr info`, `verify` and `doctor`, on HDF5 files and stores alike."""
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -149,6 +150,14 @@ def test_doctor_lets_programs_try_the_plugin():
     assert f"h5py {h5py.version.version}" in done.stdout and "reads and writes stores" in done.stdout
     assert "h5dump: Version" in done.stdout
     assert Path(os.environ["H5ZARR_PLUGIN_DIR"]).name in done.stdout
+
+
+def test_doctor_says_what_it_did_not_find(tmp_path):
+    for name in ("sh", "env", "rm"):
+        os.symlink(shutil.which(name), tmp_path / name)
+    done = h5zarr("doctor", PATH=str(tmp_path), H5ZARR_PYTHON=str(tmp_path / "nopython"))
+    assert "All is well" not in done.stdout
+    assert "not tried: h5py, h5dump, h5ls." in done.stdout
 
 
 def test_doctor_says_what_is_wrong(tmp_path):

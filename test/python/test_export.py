@@ -1,7 +1,10 @@
 """`h5zarr export`, `import` and `diff`: whole files from one world to the other, compared by h5diff, h5py and
 Zarr's own readers."""
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import h5py
@@ -9,8 +12,8 @@ import numpy as np
 import pytest
 import zarr
 
-from command_support import h5zarr, h5zarr_json, needs_command
-from support import READERS, assert_equal, documents, run, run_python, tool, tree
+from command_support import COMMAND, h5zarr, h5zarr_json, needs_command
+from support import READERS, assert_equal, documents, environment, run, run_python, tool, tree
 
 pytestmark = needs_command
 EVERYTHING = Path(__file__).with_name("everything.py")
@@ -169,6 +172,47 @@ with h5py.File(sys.argv[1], "w") as f:
     differences = h5zarr_json("diff", f"{tmp_path}/v.h5@one", tmp_path / "two.zarr", expected=1)
     assert {"path": "/g/a", "difference": "shape (95) and (101)"} in differences
     assert "no version 'three'" in h5zarr("export", f"{tmp_path}/v.h5@three", tmp_path / "x", expected=4).stderr
+
+
+def test_a_version_with_a_chunk_larger_than_its_array_is_exported(tmp_path):
+    pytest.importorskip("versioned_hdf5", reason="no versioned-hdf5 in this environment")
+    run_python("""
+import sys, h5py, numpy as np
+from versioned_hdf5 import VersionedHDF5File
+with h5py.File(sys.argv[1], "w") as f:
+    with VersionedHDF5File(f).stage_version("v1") as new:
+        new.create_dataset("a", data=np.arange(12.).reshape(3, 4))  # chunks of thousands of elements
+""", tmp_path / "v.h5", plugin=False, connector=None)
+    for name in ("v.zarr", "v1.h5"):
+        h5zarr("export" if name == "v.zarr" else "import", f"{tmp_path}/v.h5@v1", tmp_path / name)
+        assert h5zarr("diff", f"{tmp_path}/v.h5@v1", tmp_path / name).stdout == ""
+    np.testing.assert_array_equal(zarr.open_group(tmp_path / "v.zarr", mode="r")["a"][...],
+                                  np.arange(12.).reshape(3, 4))
+
+
+def test_import_refuses_the_name_of_a_store(source, tmp_path):
+    h5zarr("export", source, tmp_path / "x.zarr")
+    done = h5zarr("import", tmp_path / "x.zarr", tmp_path / "y.zarr", expected=64)
+    assert "name of a Zarr store" in done.stderr
+    assert not (tmp_path / "y.zarr").exists()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_export_that_is_interrupted_leaves_nothing(tmp_path, sent):
+    with h5py.File(tmp_path / "large.h5", "w") as f:
+        f.create_dataset("a", data=np.random.default_rng(1).random((1200, 1000, 40)), chunks=(100, 100, 40))
+    run = subprocess.Popen([str(COMMAND), "export", str(tmp_path / "large.h5"), str(tmp_path / "x.zarr"),
+                            "--codec", "zstd:15", "--quiet"], env=environment(), stderr=subprocess.PIPE)
+    partial = tmp_path / "x.zarr.h5zarr-partial"
+    for _ in range(2000):
+        if partial.exists() and len(list(partial.rglob("*"))) > 4:
+            break
+        time.sleep(0.01)
+    assert run.poll() is None
+    run.send_signal(sent)
+    run.communicate(timeout=60)
+    assert run.returncode == -sent
+    assert os.listdir(tmp_path) == ["large.h5"]
 
 
 def test_virtual_datasets_become_plain(tmp_path):

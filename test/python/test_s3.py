@@ -12,6 +12,7 @@ import pytest
 import zarr
 
 import s3_support
+from command_support import h5zarr, needs_command
 from http_support import fault_server
 from s3_support import KEYS, NO_KEYS
 from support import run, run_python, tool
@@ -381,3 +382,27 @@ def test_hdf5_files_and_archives_in_a_bucket_are_read(bucket, tmp_path):
         h5py.File("s3://bucket/deep/x.h5", "r+")
     with pytest.raises(OSError):
         h5py.File("s3://bucket/deep/nothing.h5", "r")
+
+
+@needs_command
+def test_the_command_exports_to_s3_and_takes_back_what_failed(bucket, tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f.create_dataset("a", data=DATA, chunks=(50, 60), compression="gzip")
+    h5zarr("export", tmp_path / "x.h5", "s3://bucket/exported/x.zarr")
+    assert h5zarr("diff", tmp_path / "x.h5", "s3://bucket/exported/x.zarr").stdout == ""
+    before = keys_in(bucket, "exported/")
+    h5zarr("export", tmp_path / "x.h5", "s3://bucket/exported/x.zarr", expected=4)  # it is there already
+    assert keys_in(bucket, "exported/") == before
+    run_python("""
+import h5py, sys
+with h5py.File(sys.argv[1], "r+") as f:  # the last object, which cannot be read
+    a = f.create_dataset("z", data=range(1000), chunks=(1000,), compression="gzip", fletcher32=True)
+    at = a.id.get_chunk_info(0).byte_offset
+with open(sys.argv[1], "r+b") as raw:
+    raw.seek(at + 5)
+    raw.write(b"damage")
+""", tmp_path / "x.h5", plugin=False, connector=None)
+    h5zarr("export", tmp_path / "x.h5", "s3://bucket/failed/x.zarr", "--codec", "zstd", expected=4)
+    assert keys_in(bucket, "failed/") == []
+    done = h5zarr("import", "s3://bucket/exported/x.zarr", "s3://bucket/x.h5", expected=64)
+    assert "only be made on this machine" in done.stderr

@@ -13,6 +13,7 @@ constexpr std::string_view kMagic = "ICE\xF0\x9F\xA7\x8A" "CHUNK";
 constexpr std::string_view kWriter = "h5zarr";
 constexpr std::size_t kWriterBytes = 24;
 constexpr std::size_t kHeaderBytes = kMagic.size() + kWriterBytes + 3;
+static_assert(kHeaderBytes == kEnvelopeBytes);
 constexpr uint8_t kUncompressed = 0;
 constexpr uint8_t kZstd = 1;
 constexpr int kLevel = 3;
@@ -54,6 +55,10 @@ Result<std::vector<uint8_t>> Decompress(std::string_view key, ByteSpan compresse
 }  // namespace
 
 bool HasMagic(ByteSpan bytes) { return AsText(bytes).starts_with(kMagic); }
+
+bool IsWrittenByUs(ByteSpan head) {
+  return HasMagic(head) && AsText(head.subspan(kMagic.size(), kWriterBytes)).starts_with(kWriter);
+}
 
 Result<Payload> OpenEnvelope(std::string_view key, ByteSpan file, FileType type) {
   if (file.size() < kHeaderBytes || !HasMagic(file)) {

@@ -26,8 +26,13 @@ struct Payload {
   std::vector<uint8_t> bytes;  // aligned for FlatBuffers; not verified
 };
 
+// Before the payload.
+inline constexpr std::size_t kEnvelopeBytes = 39;
+
 // True when `bytes` begins like a file of the format.
 bool HasMagic(ByteSpan bytes);
+// Whether the file that begins with `head` says that MakeEnvelope made it. REQUIRES: kEnvelopeBytes or more.
+bool IsWrittenByUs(ByteSpan head);
 
 // Takes the envelope off. kCorrupt when there is none, when it is of another type, or the payload is
 // damaged or larger than 1 GiB; kUnsupported for a version of the format, or a compression, that is

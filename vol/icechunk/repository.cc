@@ -28,6 +28,10 @@ std::string RefFolder(std::string_view kind, std::string_view name) {
   return std::string(kRefs) + "/" + std::string(kind) + std::string(name);
 }
 
+std::string DeletedTagKey(std::string_view name) {
+  return RefFolder(kTagPrefix, name) + "/" + std::string(kDeletedFile);
+}
+
 Status CheckRefName(std::string_view name) {
   const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -100,15 +104,19 @@ Result<Repository> Repository::Open(Store* store) {
 Result<Repository> Repository::OpenOrCreate(Store* store) {
   Result<Repository> opened = Open(store);
   if (opened.ok() || opened.status().code() != StatusCode::kNotFound) return opened;
+  H5ZARR_RETURN_IF_ERROR(WriteFirstSnapshot(store));
   Repository repository(store);
+  H5ZARR_ASSIGN_OR_RETURN(const bool set, repository.SetBranch(kMainBranch, kFirstSnapshot));
+  static_cast<void>(set);
+  return repository;
+}
+
+Status Repository::WriteFirstSnapshot(Store* store) {
   Snapshot first;
   first.message = kFirstMessage;
   // The format gives this snapshot its name.
   H5ZARR_ASSIGN_OR_RETURN(const Buffer file, EncodeSnapshotAs(kFirstSnapshot, &first));
-  H5ZARR_RETURN_IF_ERROR(repository.WriteNew(SnapshotKey(kFirstSnapshot), file, nullptr));
-  H5ZARR_ASSIGN_OR_RETURN(const bool set, repository.SetBranch(kMainBranch, kFirstSnapshot));
-  static_cast<void>(set);
-  return repository;
+  return Repository(store).WriteNew(SnapshotKey(kFirstSnapshot), file, nullptr);
 }
 
 // --- refs ----------------------------------------------------------------------------------------
@@ -154,10 +162,16 @@ Result<std::optional<ObjectId>> Repository::FindTag(std::string_view name) const
     const auto found = refs_->tags.find(std::string(name));
     return found == refs_->tags.end() ? std::optional<ObjectId>() : found->second;
   }
-  const std::string deleted = RefFolder(kTagPrefix, name) + "/" + std::string(kDeletedFile);
-  H5ZARR_ASSIGN_OR_RETURN(const auto tombstone, store_->ObjectBytes(deleted));
-  if (tombstone) return std::optional<ObjectId>();
+  H5ZARR_ASSIGN_OR_RETURN(const bool was_deleted, IsDeletedTag(name));
+  if (was_deleted) return std::optional<ObjectId>();
   return ReadRef(TagKey(name));
+}
+
+Result<bool> Repository::IsDeletedTag(std::string_view name) const {
+  H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
+  if (refs_) return false;  // (version 2 lists them elsewhere, and nothing asks)
+  H5ZARR_ASSIGN_OR_RETURN(const auto tombstone, store_->ObjectBytes(DeletedTagKey(name)));
+  return tombstone.has_value();
 }
 
 Result<std::map<std::string, ObjectId>> Repository::ListRefs(std::string_view kind) const {
@@ -257,6 +271,14 @@ Status Repository::WriteSnapshot(Snapshot* snapshot, const Transaction& transact
   return WriteNew(SnapshotKey(snapshot->id), file, written);
 }
 
+Status Repository::ReplaceSnapshot(Snapshot* snapshot, const Transaction& transaction) {
+  H5ZARR_RETURN_IF_ERROR(CheckChangeable());
+  H5ZARR_ASSIGN_OR_RETURN(const Buffer file, EncodeSnapshotAs(snapshot->id, snapshot));
+  H5ZARR_ASSIGN_OR_RETURN(const Buffer log, EncodeTransaction(snapshot->id, transaction));
+  H5ZARR_RETURN_IF_ERROR(store_->Write(TransactionKey(snapshot->id), log));
+  return store_->Write(SnapshotKey(snapshot->id), file);
+}
+
 Result<ManifestInfo> Repository::WriteManifest(const EncodedManifest& manifest, uint64_t chunks,
                                                Written* written) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
@@ -269,9 +291,8 @@ Result<bool> Repository::SetTag(std::string_view name, const ObjectId& id) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<ObjectId> now, FindTag(name));
   if (now == id) return false;
-  const std::string deleted = RefFolder(kTagPrefix, name) + "/" + std::string(kDeletedFile);
-  H5ZARR_ASSIGN_OR_RETURN(const auto tombstone, store_->ObjectBytes(deleted));
-  if (now || tombstone) {
+  H5ZARR_ASSIGN_OR_RETURN(const bool was_deleted, IsDeletedTag(name));
+  if (now || was_deleted) {
     return AlreadyExistsError("tag '" + std::string(name) + "' " +
                               (now ? "leads to snapshot " + ToText(*now) : "was deleted") +
                               ": tags never change");
@@ -288,6 +309,12 @@ Result<bool> Repository::SetBranch(std::string_view name, const ObjectId& id) {
   H5ZARR_RETURN_IF_ERROR(
       store_->Write(BranchKey(name), AsBytes("{\"snapshot\":\"" + ToText(id) + "\"}")));
   return true;
+}
+
+Status Repository::DeleteTag(std::string_view name) {
+  H5ZARR_RETURN_IF_ERROR(CheckChangeable());
+  H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
+  return store_->Write(DeletedTagKey(name), {});
 }
 
 }  // namespace h5zarr::icechunk

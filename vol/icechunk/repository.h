@@ -46,6 +46,8 @@ class Repository {
   static Result<Repository> Open(Store* store);
   // The same, made first where there is none: branch "main" at a snapshot without nodes.
   static Result<Repository> OpenOrCreate(Store* store);
+  // Writes that snapshot where it is not, and no more: there is a repository once a branch leads to it.
+  static Status WriteFirstSnapshot(Store* store);
 
   Store& store() const { return *store_; }
   int spec_version() const { return refs_ ? 2 : 1; }
@@ -75,11 +77,16 @@ class Repository {
   // Stores a manifest; what its snapshot says of it.
   Result<ManifestInfo> WriteManifest(const EncodedManifest& manifest, uint64_t chunks,
                                      Written* written = nullptr);
+  // Stores a snapshot that is there already, under its id, and its log: for one that follows another from now on.
+  Status ReplaceSnapshot(Snapshot* snapshot, const Transaction& transaction);
   // Makes the ref lead to `id`: the one step that shows a version. kAlreadyExists for a tag that
   // leads elsewhere, or was deleted (tags never change). kInvalidArgument for a name that no ref may
   // have. True when something was written.
   Result<bool> SetTag(std::string_view name, const ObjectId& id);
   Result<bool> SetBranch(std::string_view name, const ObjectId& id);
+  // Nobody finds the tag any more, and its name is not given again.
+  Status DeleteTag(std::string_view name);
+  Result<bool> IsDeletedTag(std::string_view name) const;
 
  private:
   struct Refs {

@@ -71,7 +71,7 @@ Result<Snapshot> DecodeSnapshot(std::string_view key, ByteSpan file);
 // The file of `snapshot` in version 1. Its id is taken from its content, and set: equal snapshots
 // are equal files. REQUIRES: nodes and manifests are in order. kNoSpace.
 Result<Buffer> EncodeSnapshot(Snapshot* snapshot);
-// The same for the one snapshot whose id is given.
+// The same for a snapshot whose id is given.
 Result<Buffer> EncodeSnapshotAs(const ObjectId& id, Snapshot* snapshot);
 
 }  // namespace h5zarr::icechunk

@@ -19,16 +19,12 @@ herr_t TakeLink(hid_t, const char* name, const H5L_info2_t*, void* names) {
   return 0;
 }
 
-herr_t TakeAttribute(hid_t, const char* name, const H5A_info_t*, void* names) {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
-
-Result<Handle> OpenAttribute(hid_t object, const std::string& name) {
-  const htri_t exists = H5Aexists(object, name.c_str());
+Result<Handle> OpenAttribute(hid_t object, const std::string& name, const std::string& path) {
+  const htri_t exists = H5Aexists_by_name(object, path.c_str(), name.c_str(), H5P_DEFAULT);
   if (exists < 0) return Hdf5Error("attribute '" + name + "'");
   if (exists == 0) return NotFoundError("no attribute '" + name + "'");
-  Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT));
+  Handle attribute(
+      H5Aopen_by_name(object, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT));
   if (!attribute.valid()) return Hdf5Error("attribute '" + name + "'");
   return attribute;
 }
@@ -66,28 +62,40 @@ Result<std::vector<std::string>> MemberNames(hid_t group, H5_index_t order) {
   return names;
 }
 
-Result<std::vector<std::string>> AttributeNames(hid_t object) {
-  std::vector<std::string> names;
-  if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, TakeAttribute, &names) < 0) {
+Result<std::vector<std::string>> AttributeNames(hid_t object, const std::string& path) {
+  H5O_info2_t info;
+  if (H5Oget_info_by_name3(object, path.c_str(), &info, H5O_INFO_NUM_ATTRS, H5P_DEFAULT) < 0) {
     return Hdf5Error("attributes");
+  }
+  std::vector<std::string> names;
+  for (hsize_t i = 0; i < info.num_attrs; ++i) {
+    const Handle attribute(H5Aopen_by_idx(object, path.c_str(), H5_INDEX_NAME, H5_ITER_INC, i,
+                                          H5P_DEFAULT, H5P_DEFAULT));
+    const ssize_t chars = attribute.valid() ? H5Aget_name(attribute.get(), 0, nullptr) : -1;
+    if (chars < 0) return Hdf5Error("attributes");
+    std::string name(static_cast<std::size_t>(chars), '\0');
+    if (H5Aget_name(attribute.get(), name.size() + 1, name.data()) < 0) return Hdf5Error("attributes");
+    names.push_back(std::move(name));
   }
   return names;
 }
 
-Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name));
+Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name,
+                                             const std::string& path) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name, path));
   return ReadValue(attribute.get(), name);
 }
 
-Result<std::string> TextAttribute(hid_t object, const std::string& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value, ReadAttribute(object, name));
+Result<std::string> TextAttribute(hid_t object, const std::string& name, const std::string& path) {
+  H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value, ReadAttribute(object, name, path));
   H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeJson json, shadow::AttributeToJson(value, {}));
   if (!json.value.is_string()) return CorruptError("attribute '" + name + "' is no text");
   return json.value.get<std::string>();
 }
 
-Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name));
+Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name,
+                                               const std::string& path) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name, path));
   const Handle space(H5Aget_space(attribute.get()));
   const hssize_t elems = space.valid() ? H5Sget_simple_extent_npoints(space.get()) : -1;
   if (elems < 0 || elems > H5S_MAX_RANK) return CorruptError("attribute '" + name + "': its extent");
@@ -99,7 +107,7 @@ Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& 
 }
 
 Result<bool> FlagAttribute(hid_t object, const std::string& name, bool absent) {
-  Result<Handle> attribute = OpenAttribute(object, name);
+  Result<Handle> attribute = OpenAttribute(object, name, ".");
   if (!attribute.ok() && attribute.status().code() == StatusCode::kNotFound) return absent;
   if (!attribute.ok()) return attribute.status();
   H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value, ReadValue(attribute->get(), name));
@@ -107,12 +115,12 @@ Result<bool> FlagAttribute(hid_t object, const std::string& name, bool absent) {
   return *static_cast<const uint8_t*>(value.data()) != 0;
 }
 
-Status AddAttributes(hid_t object, const std::vector<std::string>& without,
+Status AddAttributes(hid_t object, const std::string& path, const std::vector<std::string>& without,
                      zarr::Json* attributes) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, AttributeNames(object));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, AttributeNames(object, path));
   for (const std::string& name : names) {
     if (std::find(without.begin(), without.end(), name) != without.end()) continue;
-    H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value, ReadAttribute(object, name));
+    H5ZARR_ASSIGN_OR_RETURN(const shadow::AttributeValue value, ReadAttribute(object, name, path));
     const Result<shadow::AttributeJson> json = shadow::AttributeToJson(value, {});
     if (!json.ok()) return json.status().WithContext("attribute '" + name + "'");
     shadow::SetAttribute(attributes, name, &*json);

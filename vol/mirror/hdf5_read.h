@@ -21,20 +21,27 @@ Status Hdf5Error(std::string_view what);
 
 // The names in a group, in this order.
 Result<std::vector<std::string>> MemberNames(hid_t group, H5_index_t order = H5_INDEX_NAME);
-Result<std::vector<std::string>> AttributeNames(hid_t object);
+
+// Attributes of `object`, or of what `path` leads to from there. An object at a path is not opened: that takes
+// long of a virtual dataset with many mappings.
+Result<std::vector<std::string>> AttributeNames(hid_t object, const std::string& path = ".");
 
 // The whole value of an attribute, in its own type. kNotFound when there is none.
-Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name);
+Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name,
+                                             const std::string& path = ".");
 
 // An attribute of one text. kNotFound when there is none.
-Result<std::string> TextAttribute(hid_t object, const std::string& name);
+Result<std::string> TextAttribute(hid_t object, const std::string& name,
+                                  const std::string& path = ".");
 // An attribute of integers, of any size.
-Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name);
+Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name,
+                                               const std::string& path = ".");
 // An attribute of one boolean of h5py's; `absent` when there is none.
 Result<bool> FlagAttribute(hid_t object, const std::string& name, bool absent);
 
-// Puts every attribute of `object` but those named in `without` into the `attributes` of a Zarr document.
-Status AddAttributes(hid_t object, const std::vector<std::string>& without, zarr::Json* attributes);
+// Puts every attribute but those named in `without` into the `attributes` of a Zarr document.
+Status AddAttributes(hid_t object, const std::string& path, const std::vector<std::string>& without,
+                     zarr::Json* attributes);
 
 }  // namespace h5zarr::mirror
 

@@ -1,54 +1,29 @@
 #include "mirror/mirror.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "base/checked.h"
-#include "host/handle.h"
-#include "mirror/hdf5_read.h"
-#include "mirror/pack_writer.h"
-#include "mirror/version_tree.h"
-#include "zarr/json.h"
+#include "exec/executor.h"
+#include "mirror/remove_tags.h"
+#include "mirror/snapshot_items.h"
+#include "mirror/source_file.h"
+#include "mirror/version_adder.h"
+#include "mirror/write_behind.h"
 
 namespace h5zarr::mirror {
 namespace {
 
-using icechunk::ManifestRef;
-using icechunk::Node;
 using icechunk::ObjectId;
 using icechunk::Snapshot;
-using icechunk::Transaction;
-using zarr::Json;
 
-// What a snapshot says of its version.
-constexpr char kNameItem[] = "versioned_hdf5_version";
-constexpr char kTimestampItem[] = "versioned_hdf5_timestamp";
-constexpr char kPreviousItem[] = "versioned_hdf5_previous";
-
-// Chunks in a manifest, about: one that has changed is written anew as a whole.
-constexpr uint64_t kManifestChunks = 32 << 10;
-
-// Of a manifest's chunks, where they are.
-using Placed = std::map<std::vector<uint32_t>, Place>;
-// Which of the chunks in raw_data are where.
-using Slots = std::unordered_map<uint64_t, Place>;
-
-// True when chunks of the one are chunks of the other: everything but shape and attributes is the same.
-bool SameEncoding(const std::string& document, const std::string& other) {
-  const Result<Json> a = zarr::ParseJson(document, "a document");
-  const Result<Json> b = zarr::ParseJson(other, "a document");
-  if (!a.ok() || !b.ok()) return false;
-  for (const char* member : {"data_type", "chunk_grid", "codecs", "fill_value"}) {
-    const Json* first = zarr::FindMember(*a, member);
-    const Json* second = zarr::FindMember(*b, member);
-    if (first == nullptr || second == nullptr || *first != *second) return false;
-  }
-  return true;
-}
+// Versions are shown together that were added within about so long: to show one waits for the disk.
+constexpr auto kShowAfter = std::chrono::milliseconds(500);
 
 // Something else in the folder is not ours to build upon. What a run that was killed at once leaves
 // behind is.
@@ -67,42 +42,46 @@ Status CheckFolder(Store& store) {
 
 class Run {
  public:
-  Run(hid_t file, icechunk::Repository repository, const MirrorOptions& options)
+  // `repository`: in `store`.
+  Run(hid_t file, WriteBehind* store, icechunk::Repository repository, const MirrorOptions& options)
       : file_(file),
+        store_(store),
         repository_(std::move(repository)),
         options_(options),
-        packs_(&repository_.store(), &report_.written) {}
+        executor_(options.threads),
+        adder_(&file_, options.encoding, &repository_, store, &executor_) {}
 
   Result<MirrorReport> Do(const Versions& versions);
 
  private:
+  Result<std::vector<const Version*>> FindMissing(const Versions& versions);
   Result<std::optional<ObjectId>> FindMirrored(const Version& version);
-  Status AddVersion(const Version& version);
-  ObjectId ParentOf(const Version& version) const;
-  Status SeedFromParent(const Version& version, const Snapshot& parent,
-                        const SourceDataset& dataset);
-  Result<Node> AddArray(const Version& version, const Snapshot& parent, const SourceDataset& dataset,
-                        Placed* placed);
-  Status WriteManifests(const SourceDataset& dataset, const Placed& placed, Node* node,
-                        std::map<ObjectId, icechunk::ManifestInfo>* manifests);
-  Status NoteChanges(const Snapshot& parent, const Snapshot& snapshot, Transaction* changes);
-  Result<Placed> ReadPlaced(const Node& array);
+  Status AddVersions(const std::vector<const Version*>& missing);
+  std::string NearestBefore(const Version& version) const;
+  Status Show();
   Status SetMain(const Versions& versions);
+  Status HandleGone();
 
-  const hid_t file_;
+  SourceFile file_;
+  WriteBehind* const store_;
   icechunk::Repository repository_;
   const MirrorOptions& options_;
+  Executor executor_;
   MirrorReport report_;
-  PackWriter packs_;
+  VersionAdder adder_;
   std::map<std::string, Version> known_;         // of the file, by name
   std::map<std::string, ObjectId> snapshot_of_;  // of versions in the repository, by name
-  std::map<std::string, Slots> slots_;           // by the name of raw_data
-  std::set<std::pair<std::string, std::string>> seeded_;  // version and raw_data
+  std::vector<std::pair<std::string, ObjectId>> hidden_;  // tags of versions that were added, to be set
 };
 
 Result<std::optional<ObjectId>> Run::FindMirrored(const Version& version) {
   H5ZARR_ASSIGN_OR_RETURN(const auto id, repository_.FindTag(TagOf(version.name)));
-  if (!id) return id;
+  if (!id) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool was_deleted, repository_.IsDeletedTag(TagOf(version.name)));
+    if (!was_deleted) return id;
+    return AlreadyExistsError("version '" + version.name + "' was deleted from " + store_->Describe() +
+                              ": Icechunk gives no tag twice. Mirror into a new folder to have it");
+  }
   H5ZARR_ASSIGN_OR_RETURN(const Snapshot snapshot, repository_.ReadSnapshot(*id));
   const auto item = snapshot.metadata.find(kTimestampItem);
   if (item != snapshot.metadata.end() && item->second == version.timestamp) return id;
@@ -112,185 +91,52 @@ Result<std::optional<ObjectId>> Run::FindMirrored(const Version& version) {
       " in the repository: tags never change. Mirror into a new folder to have it");
 }
 
-// The snapshot of the nearest version before that is in the repository.
-ObjectId Run::ParentOf(const Version& version) const {
+// The nearest version before that is in the repository; empty when there is none.
+std::string Run::NearestBefore(const Version& version) const {
   std::string name = version.previous;
-  while (true) {
-    const auto found = snapshot_of_.find(name);
-    if (found != snapshot_of_.end()) return found->second;
+  while (!snapshot_of_.contains(name)) {
     const auto before = known_.find(name);
-    if (before == known_.end()) return icechunk::kFirstSnapshot;
+    if (before == known_.end()) return "";
     name = before->second.previous;
   }
+  return name;
 }
 
-// What `dataset` shares with the version before, known without reading it: what lay in a chunk of
-// raw_data when that version was mirrored lies there still, or its mapping would lead elsewhere.
-Status Run::SeedFromParent(const Version& version, const Snapshot& parent,
-                           const SourceDataset& dataset) {
-  if (!seeded_.emplace(version.previous, dataset.raw_name()).second) return OkStatus();
-  if (!snapshot_of_.contains(version.previous)) return OkStatus();
-  const Node* node = FindNode(parent, "/" + dataset.path());
-  if (node == nullptr || !node->is_array || !SameEncoding(node->document, dataset.document())) {
-    return OkStatus();
+// Lets tags lead to what was added, when all that is below them is safe. They are themselves with the next flush.
+Status Run::Show() {
+  H5ZARR_RETURN_IF_ERROR(store_->Flush());
+  for (const auto& [tag, id] : hidden_) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool set, repository_.SetTag(tag, id));
+    if (set) ++report_.refs_written;
   }
-  H5ZARR_ASSIGN_OR_RETURN(
-      const auto before, OpenDataset(file_, version.previous, dataset.path(), options_.encoding));
-  if (!before || before->raw_name() != dataset.raw_name() ||
-      !SameEncoding(before->document(), dataset.document())) {
-    return OkStatus();
-  }
-  H5ZARR_ASSIGN_OR_RETURN(const Placed placed, ReadPlaced(*node));
-  Slots& slots = slots_[dataset.raw_name()];
-  for (const SourceChunk& chunk : before->chunks()) {
-    const auto found = placed.find(chunk.index);
-    if (found != placed.end()) slots.emplace(chunk.slot, found->second);
-  }
+  hidden_.clear();
   return OkStatus();
 }
 
-Result<Placed> Run::ReadPlaced(const Node& array) {
-  Placed placed;
-  for (const ManifestRef& ref : array.manifests) {
-    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Manifest manifest, repository_.ReadManifest(ref.id));
-    H5ZARR_RETURN_IF_ERROR(manifest.ForEach(
-        array.id, [&](std::span<const uint32_t> index, const icechunk::ChunkPlace& place) {
-          if (place.kind == icechunk::ChunkPlace::Kind::kObject) {
-            placed.emplace(std::vector<uint32_t>(index.begin(), index.end()),
-                           packs_.PlaceIn(place.object, place.offset, place.length));
-          }
-          return OkStatus();
-        }));
-  }
-  return placed;
-}
-
-Result<Node> Run::AddArray(const Version& version, const Snapshot& parent,
-                           const SourceDataset& dataset, Placed* placed) {
-  H5ZARR_RETURN_IF_ERROR(SeedFromParent(version, parent, dataset));
-  Slots& slots = slots_[dataset.raw_name()];
-  for (const SourceChunk& chunk : dataset.chunks()) {
-    auto found = slots.find(chunk.slot);
-    if (found == slots.end()) {
-      H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, dataset.ReadSlot(chunk.slot));
-      if (!bytes) continue;
-      H5ZARR_ASSIGN_OR_RETURN(const Place place, packs_.Add(*bytes));
-      found = slots.emplace(chunk.slot, place).first;
+Status Run::AddVersions(const std::vector<const Version*>& missing) {
+  if (missing.empty()) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(adder_.Begin());
+  auto shown = std::chrono::steady_clock::now();
+  for (const Version* const version : missing) {
+    const std::string before = NearestBefore(*version);
+    const Result<ObjectId> id =
+        adder_.Add(*version, before.empty() ? icechunk::kFirstSnapshot : snapshot_of_.at(before), before);
+    if (!id.ok()) {
+      // What came before is whole.
+      const Status ignored = Show();
+      static_cast<void>(ignored);
+      return id.status().WithContext("version '" + version->name + "'");
     }
-    placed->emplace_hint(placed->end(), chunk.index, found->second);
+    hidden_.emplace_back(TagOf(version->name), *id);
+    snapshot_of_[version->name] = *id;
+    ++report_.added;
+    if (options_.progress) options_.progress(*version, report_.added, missing.size());
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown < kShowAfter) continue;
+    H5ZARR_RETURN_IF_ERROR(Show());
+    shown = now;
   }
-  return MakeNode("/" + dataset.path(), dataset.document(), &dataset.metadata());
-}
-
-Status Run::WriteManifests(const SourceDataset& dataset, const Placed& placed, Node* node,
-                           std::map<ObjectId, icechunk::ManifestInfo>* manifests) {
-  const zarr::ArrayMetadata& metadata = dataset.metadata();
-  std::vector<uint64_t> grid;
-  for (std::size_t i = 0; i < metadata.rank(); ++i) {
-    grid.push_back(CeilDiv(metadata.shape[i], metadata.chunk_shape[i]));
-    if (grid.back() > UINT32_MAX) return UnsupportedError("more than 2^32 chunks along one axis");
-  }
-  // Bands along the first axis, at the same places in every version.
-  uint64_t row_chunks = 1;
-  for (std::size_t i = 1; i < grid.size(); ++i) {
-    row_chunks = CheckedMul(row_chunks, std::max<uint64_t>(grid[i], 1)).value_or(UINT64_MAX);
-  }
-  const uint64_t band_rows = std::max<uint64_t>(1, kManifestChunks / row_chunks);
-  auto next = placed.begin();
-  while (next != placed.end()) {
-    const uint64_t first_row = next->first[0] / band_rows * band_rows;
-    const uint64_t last_row = std::min<uint64_t>(first_row + band_rows, grid[0]);
-    std::vector<icechunk::NewChunk> chunks;
-    for (; next != placed.end() && next->first[0] < last_row; ++next) {
-      const Place& place = next->second;
-      chunks.push_back({next->first, packs_.IdOf(place), place.offset, place.length});
-    }
-    H5ZARR_ASSIGN_OR_RETURN(const auto encoded, icechunk::EncodeManifest(node->id, chunks));
-    H5ZARR_ASSIGN_OR_RETURN(const auto info, repository_.WriteManifest(encoded, chunks.size(),
-                                                                       &report_.written));
-    manifests->emplace(info.id, info);
-    ManifestRef ref{info.id, {}};
-    for (const uint64_t extent : grid) ref.extents.push_back({0, static_cast<uint32_t>(extent)});
-    ref.extents[0] = {static_cast<uint32_t>(first_row), static_cast<uint32_t>(last_row)};
-    node->manifests.push_back(std::move(ref));
-  }
-  return OkStatus();
-}
-
-// Icechunk's diff and rebase go by this.
-Status Run::NoteChanges(const Snapshot& parent, const Snapshot& snapshot, Transaction* changes) {
-  for (const Node& node : parent.nodes) {
-    const Node* now = FindNode(snapshot, node.path);
-    if (now != nullptr && now->id == node.id) continue;
-    (node.is_array ? changes->deleted_arrays : changes->deleted_groups).insert(node.id);
-  }
-  for (const Node& node : snapshot.nodes) {
-    const Node* before = FindNode(parent, node.path);
-    if (before != nullptr && before->id != node.id) before = nullptr;
-    if (before == nullptr) {
-      (node.is_array ? changes->new_arrays : changes->new_groups).insert(node.id);
-    } else if (before->document != node.document) {
-      (node.is_array ? changes->updated_arrays : changes->updated_groups).insert(node.id);
-    }
-    if (!node.is_array) continue;
-    if (before != nullptr && SameManifests(*before, node)) continue;
-    Placed old;
-    if (before != nullptr) {
-      H5ZARR_ASSIGN_OR_RETURN(old, ReadPlaced(*before));
-    }
-    H5ZARR_ASSIGN_OR_RETURN(const Placed now, ReadPlaced(node));
-    std::set<std::vector<uint32_t>> changed;
-    for (const auto& [index, place] : now) {
-      const auto was = old.find(index);
-      if (was == old.end() || was->second != place) changed.insert(index);
-    }
-    for (const auto& [index, place] : old) {
-      if (!now.contains(index)) changed.insert(index);
-    }
-    if (!changed.empty()) changes->updated_chunks.emplace(node.id, std::move(changed));
-  }
-  return OkStatus();
-}
-
-Status Run::AddVersion(const Version& version) {
-  const ObjectId parent_id = ParentOf(version);
-  H5ZARR_ASSIGN_OR_RETURN(const Snapshot parent, repository_.ReadSnapshot(parent_id));
-  H5ZARR_ASSIGN_OR_RETURN(const VersionTree tree, OpenVersion(file_, version.name, options_.encoding));
-  Snapshot snapshot;
-  snapshot.parent = parent_id;
-  snapshot.message = "versioned-hdf5 " + version.name;
-  // Icechunk refuses commits that are older than what they follow.
-  snapshot.flushed_at_us = std::max(version.timestamp_us, parent.flushed_at_us + 1);
-  snapshot.metadata = {{kNameItem, version.name},
-                       {kTimestampItem, version.timestamp},
-                       {kPreviousItem, version.previous}};
-  for (const auto& [path, document] : tree.groups) {
-    H5ZARR_ASSIGN_OR_RETURN(Node node, MakeNode(path, document, nullptr));
-    snapshot.nodes.push_back(std::move(node));
-  }
-  std::vector<std::pair<Node, Placed>> arrays;
-  for (const SourceDataset& dataset : tree.datasets) {
-    Placed placed;
-    H5ZARR_ASSIGN_OR_RETURN(Node node, AddArray(version, parent, dataset, &placed));
-    arrays.emplace_back(std::move(node), std::move(placed));
-  }
-  H5ZARR_RETURN_IF_ERROR(packs_.Flush());
-  std::map<ObjectId, icechunk::ManifestInfo> manifests;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    auto& [node, placed] = arrays[i];
-    H5ZARR_RETURN_IF_ERROR(WriteManifests(tree.datasets[i], placed, &node, &manifests));
-    snapshot.nodes.push_back(std::move(node));
-  }
-  std::sort(snapshot.nodes.begin(), snapshot.nodes.end(),
-            [](const Node& a, const Node& b) { return a.path < b.path; });
-  for (const auto& [id, info] : manifests) snapshot.manifests.push_back(info);
-  Transaction changes;
-  H5ZARR_RETURN_IF_ERROR(NoteChanges(parent, snapshot, &changes));
-  H5ZARR_RETURN_IF_ERROR(repository_.WriteSnapshot(&snapshot, changes, &report_.written));
-  H5ZARR_ASSIGN_OR_RETURN(const bool set, repository_.SetTag(TagOf(version.name), snapshot.id));
-  if (set) ++report_.refs_written;
-  snapshot_of_[version.name] = snapshot.id;
-  return OkStatus();
+  return Show();
 }
 
 // Branch "main" leads to the version that the next one will come from. What others committed on top of
@@ -316,7 +162,27 @@ Status Run::SetMain(const Versions& versions) {
   return OkStatus();
 }
 
-Result<MirrorReport> Run::Do(const Versions& versions) {
+// What the file no longer has. Tags that others made are theirs.
+Status Run::HandleGone() {
+  H5ZARR_ASSIGN_OR_RETURN(const auto tags, repository_.Tags());
+  std::set<std::string> tags_of_file;
+  for (const auto& [name, version] : known_) tags_of_file.insert(TagOf(name));
+  std::map<std::string, ObjectId> gone;
+  for (const auto& [tag, id] : tags) {
+    if (tags_of_file.contains(tag)) continue;
+    H5ZARR_ASSIGN_OR_RETURN(const Snapshot snapshot, repository_.ReadSnapshot(id));
+    if (!snapshot.metadata.contains(kTimestampItem)) continue;
+    gone[tag] = id;
+    report_.gone.push_back(tag);
+  }
+  if (!options_.delete_gone || gone.empty()) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(RemoveTags(gone, &repository_, store_));
+  report_.refs_written += gone.size();
+  report_.gone_were_deleted = true;
+  return OkStatus();
+}
+
+Result<std::vector<const Version*>> Run::FindMissing(const Versions& versions) {
   std::vector<const Version*> missing;
   uint64_t since_us = 0;
   for (const Version& version : versions.all) {
@@ -336,22 +202,18 @@ Result<MirrorReport> Run::Do(const Versions& versions) {
       missing.push_back(&version);
     }
   }
-  H5ZARR_ASSIGN_OR_RETURN(const auto tags, repository_.Tags());
-  std::set<std::string> tags_of_file;
-  for (const auto& [name, version] : known_) tags_of_file.insert(TagOf(name));
-  for (const auto& [tag, id] : tags) {
-    if (!tags_of_file.contains(tag)) report_.gone.push_back(tag);
-  }
-  if (!missing.empty()) H5ZARR_RETURN_IF_ERROR(packs_.LoadTrailers());
-  for (const Version* version : missing) {
-    const Status added = AddVersion(*version);
-    if (!added.ok()) return added.WithContext("version '" + version->name + "'");
-    ++report_.added;
-    if (options_.progress) options_.progress(*version, report_.added, missing.size());
-  }
+  return missing;
+}
+
+Result<MirrorReport> Run::Do(const Versions& versions) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<const Version*> missing, FindMissing(versions));
+  H5ZARR_RETURN_IF_ERROR(AddVersions(missing));
   H5ZARR_RETURN_IF_ERROR(SetMain(versions));
-  report_.chunks_added = packs_.chunks_added();
-  report_.chunk_bytes_added = packs_.chunk_bytes_added();
+  H5ZARR_RETURN_IF_ERROR(HandleGone());
+  H5ZARR_RETURN_IF_ERROR(store_->Flush());
+  report_.chunks_added = adder_.packs().chunks_added();
+  report_.chunk_bytes_added = adder_.packs().chunk_bytes_added();
+  report_.written = adder_.written();
   return report_;
 }
 
@@ -382,13 +244,15 @@ Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& optio
                                            });
   if (!since_is_there) return NotFoundError("no version '" + options.since + "' in the file");
   H5ZARR_RETURN_IF_ERROR(CheckFolder(*store));
-  H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository,
-                          icechunk::Repository::OpenOrCreate(store));
+  H5ZARR_RETURN_IF_ERROR(icechunk::Repository::WriteFirstSnapshot(store));
   // Held by one run at a time. This object never changes, so the lock is always the same.
   H5ZARR_ASSIGN_OR_RETURN(
       const std::shared_ptr<void> lock,
       store->Lock(icechunk::SnapshotKey(icechunk::kFirstSnapshot), kWholeArray));
-  Run run(file, std::move(repository), options);
+  WriteBehind behind(store);
+  H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository,
+                          icechunk::Repository::OpenOrCreate(&behind));
+  Run run(file, &behind, std::move(repository), options);
   return run.Do(versions);
 }
 

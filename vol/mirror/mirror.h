@@ -24,8 +24,10 @@ namespace h5zarr::mirror {
 
 struct MirrorOptions {
   Encoding encoding = Encoding::kPassthrough;
-  std::string since;   // only versions that are newer than this one; empty: all
-  // Called after each version that was added. May be empty.
+  std::string since;         // only versions that are newer than this one; empty: all
+  bool delete_gone = false;  // remove the tags of versions that the file no longer has
+  int threads = 0;           // that read, encode and hash; 0: those of this machine, or of the container
+  // Called after each version that was added; it is seen soon after. May be empty.
   std::function<void(const Version& version, std::size_t done, std::size_t all)> progress;
 };
 
@@ -33,7 +35,8 @@ struct MirrorReport {
   std::size_t versions = 0;             // committed ones in the file
   std::size_t added = 0;                // by this run
   std::vector<std::string> uncommitted;  // left out: their writer did not come to its end
-  std::vector<std::string> gone;        // in the repository, but no longer in the file: they are kept
+  std::vector<std::string> gone;        // tags of versions that are no longer in the file…
+  bool gone_were_deleted = false;       // …and no longer in the repository either
   bool main_kept = false;               // branch "main" has commits of others, and was left alone
   uint64_t chunks_added = 0;
   uint64_t chunk_bytes_added = 0;

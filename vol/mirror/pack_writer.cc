@@ -15,7 +15,7 @@ using icechunk::ObjectId;
 constexpr std::string_view kChunksFolder = "chunks";
 
 // The trailer: an entry a chunk (hash, offset, length), their number, the magic. Little endian.
-constexpr std::string_view kMagic = "h5zpack1";
+constexpr std::string_view kMagic = "h5zpack2";
 constexpr std::size_t kHashBytes = sizeof(ContentHash);
 constexpr std::size_t kEntryBytes = kHashBytes + 16;
 constexpr std::size_t kEndBytes = 16;
@@ -54,6 +54,38 @@ bool IsPack(ByteSpan object) {
   return object.size() >= kEndBytes && AsText(object.last(kMagic.size())) == kMagic;
 }
 
+Status CheckPack(ByteSpan object, const ObjectId& id) {
+  const uint64_t chunks = NumberAt(object.last(kEndBytes).data());
+  if (chunks > (object.size() - kEndBytes) / kEntryBytes) {
+    return CorruptError("its trailer has " + std::to_string(chunks) + " chunks, for which it is too short");
+  }
+  const uint64_t trailer_bytes = chunks * kEntryBytes + kEndBytes;
+  const ByteSpan trailer = object.last(trailer_bytes);
+  H5ZARR_ASSIGN_OR_RETURN(const ContentHash named, icechunk::HashOf(trailer));
+  if (icechunk::IdOf(named) != id) return CorruptError("its trailer is not what it is named by");
+  ByteSpan rest = object.first(object.size() - trailer_bytes);
+  for (uint64_t i = 0; i < chunks; ++i) {
+    const std::byte* const entry = trailer.data() + i * kEntryBytes;
+    const uint64_t bytes = NumberAt(entry + kHashBytes + 8);
+    if (bytes > rest.size()) return CorruptError("its chunks end beyond its end");
+    H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(rest.first(bytes)));
+    if (std::memcmp(hash.data(), entry, kHashBytes) != 0) {
+      return CorruptError("chunk " + std::to_string(i) + " is not what its hash says");
+    }
+    rest = rest.subspan(bytes);
+  }
+  return rest.empty() ? OkStatus() : CorruptError("it has bytes that are in no chunk");
+}
+
+Result<std::optional<Buffer>> ReadTrailer(Store& store, const std::string& key, uint64_t object_bytes) {
+  if (object_bytes < kEndBytes) return std::optional<Buffer>();
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> end, ReadEnd(store, key, kEndBytes));
+  if (!end || !IsPack(*end)) return std::optional<Buffer>();
+  const uint64_t chunks = NumberAt(end->data());
+  if (chunks > (object_bytes - kEndBytes) / kEntryBytes) return std::optional<Buffer>();
+  return ReadEnd(store, key, chunks * kEntryBytes + kEndBytes);
+}
+
 std::size_t PackWriter::HashHasher::operator()(const ContentHash& hash) const {
   std::size_t bits;
   std::memcpy(&bits, hash.data(), sizeof bits);
@@ -64,10 +96,6 @@ uint32_t PackWriter::NumberOf(const ObjectId& id) {
   const auto [it, is_new] = number_of_.emplace(id, static_cast<uint32_t>(packs_.size()));
   if (is_new) packs_.push_back(id);
   return it->second;
-}
-
-Place PackWriter::PlaceIn(const ObjectId& id, uint64_t offset, uint64_t length) {
-  return Place{NumberOf(id), offset, length};
 }
 
 Status PackWriter::LoadTrailers() {
@@ -83,16 +111,11 @@ Status PackWriter::LoadTrailers() {
 }
 
 Status PackWriter::LoadTrailer(const ObjectId& id, uint64_t object_bytes) {
-  if (object_bytes < kEndBytes) return OkStatus();
-  const std::string key = icechunk::ChunkKey(id);
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> end, ReadEnd(*store_, key, kEndBytes));
-  if (!end || AsText(end->span().subspan(8)) != kMagic) return OkStatus();
-  const uint64_t chunks = NumberAt(end->data());
-  if (chunks > (object_bytes - kEndBytes) / kEntryBytes) return OkStatus();
-  const uint64_t trailer_bytes = chunks * kEntryBytes + kEndBytes;
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> trailer,
-                          ReadEnd(*store_, key, trailer_bytes));
+                          ReadTrailer(*store_, icechunk::ChunkKey(id), object_bytes));
   if (!trailer) return OkStatus();
+  const uint64_t trailer_bytes = trailer->size_bytes();
+  const uint64_t chunks = (trailer_bytes - kEndBytes) / kEntryBytes;
   const uint32_t number = NumberOf(id);
   for (uint64_t i = 0; i < chunks; ++i) {
     const std::byte* entry = trailer->data() + i * kEntryBytes;
@@ -113,8 +136,7 @@ uint32_t PackWriter::CurrentNumber() {
   return *current_number_;
 }
 
-Result<Place> PackWriter::Add(ByteSpan chunk) {
-  H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(chunk));
+Result<Place> PackWriter::Add(const ContentHash& hash, ByteSpan chunk) {
   const auto found = known_.find(hash);
   if (found != known_.end()) return found->second;
   if (!current_.empty() && current_.size() + chunk.size() > kPackBytes) {
@@ -122,7 +144,7 @@ Result<Place> PackWriter::Add(ByteSpan chunk) {
   }
   const Place place{CurrentNumber(), current_.size(), chunk.size()};
   // (Once: growing step by step would touch, and move, all of it several times.)
-  if (current_.capacity() < kPackBytes) current_.reserve(kPackBytes + kPackBytes / 16);
+  if (current_.capacity() < kPackBytes) current_.reserve(kPackBytes + kPackBytes / 64);
   current_.insert(current_.end(), chunk.begin(), chunk.end());
   const auto* hash_bytes = reinterpret_cast<const std::byte*>(hash.data());
   trailer_.insert(trailer_.end(), hash_bytes, hash_bytes + kHashBytes);
@@ -136,20 +158,19 @@ Result<Place> PackWriter::Add(ByteSpan chunk) {
 
 Status PackWriter::Flush() {
   if (!current_number_) return OkStatus();
-  const uint64_t chunks = trailer_.size() / kEntryBytes;
-  current_.insert(current_.end(), trailer_.begin(), trailer_.end());
-  AppendNumber(chunks, &current_);
+  AppendNumber(trailer_.size() / kEntryBytes, &trailer_);
   const ByteSpan magic = AsBytes(kMagic);
-  current_.insert(current_.end(), magic.begin(), magic.end());
-  H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(current_));
+  trailer_.insert(trailer_.end(), magic.begin(), magic.end());
+  H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(trailer_));
   const ObjectId id = icechunk::IdOf(hash);
-  H5ZARR_RETURN_IF_ERROR(store_->Write(icechunk::ChunkKey(id), current_));
+  current_.insert(current_.end(), trailer_.begin(), trailer_.end());
   ++written_->objects;
   written_->bytes += current_.size();
+  H5ZARR_RETURN_IF_ERROR(store_->WriteLater(icechunk::ChunkKey(id), std::move(current_)));
   packs_[*current_number_] = id;
   number_of_.emplace(id, *current_number_);
   current_number_.reset();
-  current_.clear();
+  current_ = {};
   trailer_.clear();
   return OkStatus();
 }

@@ -1,13 +1,15 @@
 // Chunks, packed into few objects, each content once: what an Icechunk repository knows as chunk objects.
 //
-// A pack is chunks one after the other, and then a trailer that has the SHA-256 of each, so that a later
-// run knows what is there without reading it. Icechunk never looks at the trailer: no chunk is in it.
+// A pack is chunks one after the other, and then a trailer that has the SHA-256 of each, so that a later run knows
+// what is there without reading it. The pack is named by the trailer's hash, and so by its content. Icechunk never
+// looks at the trailer: no chunk is in it.
 #ifndef H5ZARR_MIRROR_PACK_WRITER_H_
 #define H5ZARR_MIRROR_PACK_WRITER_H_
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -16,36 +18,30 @@
 #include "icechunk/content_hash.h"
 #include "icechunk/ids.h"
 #include "icechunk/repository.h"
-#include "store/store.h"
+#include "mirror/placed_chunks.h"
+#include "mirror/write_behind.h"
 
 namespace h5zarr::mirror {
 
-// Where a chunk is. Its pack has an identifier once it is stored (PackWriter::IdOf).
-struct Place {
-  uint32_t pack = 0;
-  uint64_t offset = 0;
-  uint64_t length = 0;
-  bool operator==(const Place&) const = default;
-};
-
+// A place has an identifier once its pack is stored (PackWriter::IdOf).
 class PackWriter {
  public:
-  static constexpr uint64_t kPackBytes = 64 << 20;
+  static constexpr uint64_t kPackBytes = 15 << 20;
 
   // `store` and `written` must outlive it. Reads nothing.
-  PackWriter(Store* store, icechunk::Written* written) : store_(store), written_(written) {}
+  PackWriter(WriteBehind* store, icechunk::Written* written) : store_(store), written_(written) {}
 
   // Learns the contents of all packs that are there. Chunk objects of others are passed over.
   Status LoadTrailers();
 
-  // Where a chunk of these bytes is, or will be after Flush; adds it to the current pack where it is
-  // nowhere yet. A full pack is stored. kNoSpace, kIo. Blocks.
-  Result<Place> Add(ByteSpan chunk);
+  // Where the chunk of these bytes, whose hash is `hash`, is, or will be after Flush; adds it to the current pack
+  // where it is nowhere yet. A full pack is stored. kNoSpace, kIo. Blocks.
+  Result<Place> Add(const icechunk::ContentHash& hash, ByteSpan chunk);
   // Stores the current pack, if anything is in it.
   Status Flush();
 
-  // A place in the object `id`, which is there.
-  Place PlaceIn(const icechunk::ObjectId& id, uint64_t offset, uint64_t length);
+  // The number of the object `id`, which is there.
+  uint32_t NumberOf(const icechunk::ObjectId& id);
   // REQUIRES: Flush was called after `place` was given.
   const icechunk::ObjectId& IdOf(const Place& place) const { return packs_[place.pack]; }
 
@@ -58,10 +54,9 @@ class PackWriter {
   };
 
   Status LoadTrailer(const icechunk::ObjectId& id, uint64_t object_bytes);
-  uint32_t NumberOf(const icechunk::ObjectId& id);
   uint32_t CurrentNumber();
 
-  Store* const store_;
+  WriteBehind* const store_;
   icechunk::Written* const written_;
   std::vector<icechunk::ObjectId> packs_;
   std::map<icechunk::ObjectId, uint32_t> number_of_;
@@ -75,6 +70,10 @@ class PackWriter {
 
 // Whether `object` ends as packs do.
 bool IsPack(ByteSpan object);
+// The trailer of the chunk object at `key`, of `object_bytes` bytes; nothing when it is no pack.
+Result<std::optional<Buffer>> ReadTrailer(Store& store, const std::string& key, uint64_t object_bytes);
+// kCorrupt unless every byte of `object`, which is a pack, is as it was when the pack was named `id`.
+Status CheckPack(ByteSpan object, const icechunk::ObjectId& id);
 
 }  // namespace h5zarr::mirror
 

@@ -18,16 +18,6 @@ using zarr::Json;
 
 const std::vector<std::string> kOwnAttributes = {"raw_data", "chunks"};
 
-Result<std::vector<uint64_t>> ExtentOf(hid_t space) {
-  const int rank = H5Sget_simple_extent_ndims(space);
-  if (rank < 0) return Hdf5Error("a dataspace");
-  std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
-  if (rank > 0 && H5Sget_simple_extent_dims(space, dims.data(), nullptr) < 0) {
-    return Hdf5Error("a dataspace");
-  }
-  return std::vector<uint64_t>(dims.begin(), dims.end());
-}
-
 // The codecs whose bytes are those of `filters`, each of which numcodecs has; nothing where one is not.
 std::optional<std::vector<CodecSpec>> NumcodecsFor(const std::vector<shadow::Filter>& filters,
                                                    uint64_t elem_bytes) {
@@ -50,64 +40,63 @@ std::optional<std::vector<CodecSpec>> NumcodecsFor(const std::vector<shadow::Fil
   return codecs;
 }
 
-// A single block; nothing for any other selection.
-struct Block {
-  std::vector<uint64_t> start;
-  std::vector<uint64_t> end;  // exclusive
-};
-std::optional<Block> BlockOf(hid_t space) {
-  const int rank = H5Sget_simple_extent_ndims(space);
-  if (rank <= 0) return std::nullopt;
-  std::vector<hsize_t> first(static_cast<std::size_t>(rank));
-  std::vector<hsize_t> last(first.size());
-  if (H5Sget_select_bounds(space, first.data(), last.data()) < 0) return std::nullopt;
-  Block block;
-  std::vector<uint64_t> extent;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    block.start.push_back(first[i]);
-    block.end.push_back(last[i] + 1);
-    extent.push_back(last[i] + 1 - first[i]);
-  }
-  const auto elems = CheckedProduct(extent);
-  const hssize_t selected = H5Sget_select_npoints(space);
-  if (!elems || selected < 0 || *elems != static_cast<uint64_t>(selected)) return std::nullopt;
-  return block;
-}
-
 }  // namespace
 
-Result<SourceDataset> SourceDataset::Open(hid_t file, hid_t dataset, const std::string& path,
-                                          Encoding encoding) {
+Result<SourceDataset> SourceDataset::Open(SourceFile* file, hid_t group, const std::string& member,
+                                          const std::string& path, Encoding encoding) {
   SourceDataset source;
   source.path_ = path;
   const auto open = [&]() -> Status {
-    H5ZARR_ASSIGN_OR_RETURN(source.source_.name, TextAttribute(dataset, "raw_data"));
-    H5ZARR_ASSIGN_OR_RETURN(source.chunk_shape_, NumbersAttribute(dataset, "chunks"));
-    source.source_.dataset = Handle(H5Dopen2(file, source.source_.name.c_str(), H5P_DEFAULT));
-    if (!source.source_.dataset.valid()) return Hdf5Error("'" + source.source_.name + "'");
-    H5ZARR_RETURN_IF_ERROR(source.PlanDocument(dataset, encoding));
-    return source.ReadMapping(dataset);
+    H5ZARR_ASSIGN_OR_RETURN(const std::string raw_name, TextAttribute(group, "raw_data", member));
+    H5ZARR_ASSIGN_OR_RETURN(source.chunk_shape_, NumbersAttribute(group, "chunks", member));
+    H5ZARR_ASSIGN_OR_RETURN(source.raw_, file->FindRaw(raw_name));
+    H5ZARR_ASSIGN_OR_RETURN(Header header, ReadHeader(*file, group, member));
+    H5ZARR_RETURN_IF_ERROR(source.PlanDocument(group, member, header.space.get(), encoding));
+    H5ZARR_RETURN_IF_ERROR(source.FindChunks(group, member, &header));
+    return source.CheckSlots();
   };
   const Status opened = open();
   if (!opened.ok()) return opened.WithContext("dataset '" + path + "'");
   return source;
 }
 
-Status SourceDataset::PlanDocument(hid_t dataset, Encoding encoding) {
-  const hid_t raw = source_.dataset.get();
-  const Handle type(H5Dget_type(raw));
-  const Handle space(H5Dget_space(dataset));
-  const Handle dcpl(H5Dget_create_plist(raw));
-  if (!type.valid() || !space.valid() || !dcpl.valid()) return Hdf5Error("its description");
-  H5ZARR_ASSIGN_OR_RETURN(shape_, ExtentOf(space.get()));
+Result<SourceDataset::Header> SourceDataset::ReadHeader(const SourceFile& file, hid_t group,
+                                                        const std::string& member) {
+  Header header;
+  H5O_info2_t info;
+  if (H5Oget_info_by_name3(group, member.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    return Hdf5Error("its description");
+  }
+  Result<VirtualHeader> raw = file.headers() != nullptr ? file.headers()->Read(info.token)
+                                                        : UnsupportedError("no bytes");
+  if (raw.ok()) {
+    const std::vector<hsize_t> extent(raw->extent.begin(), raw->extent.end());
+    const std::vector<hsize_t> max_extent(raw->max_extent.begin(), raw->max_extent.end());
+    header.space = Handle(H5Screate_simple(static_cast<int>(extent.size()), extent.data(),
+                                           max_extent.data()));
+    header.mappings = std::move(raw->mappings);
+  } else {
+    H5Eclear2(H5E_DEFAULT);
+    header.dataset = Handle(H5Dopen2(group, member.c_str(), H5P_DEFAULT));
+    if (!header.dataset.valid()) return Hdf5Error("its description");
+    header.space = Handle(H5Dget_space(header.dataset.get()));
+  }
+  if (!header.space.valid()) return Hdf5Error("its extent");
+  return header;
+}
+
+Status SourceDataset::PlanDocument(hid_t group, const std::string& member, hid_t space,
+                                   Encoding encoding) {
+  const hid_t type = raw_->type.get(), dcpl = raw_->dcpl.get();
+  H5ZARR_ASSIGN_OR_RETURN(shape_, ExtentOf(space));
   if (shape_.empty() || shape_.size() != chunk_shape_.size()) {
     return UnsupportedError("its rank is " + std::to_string(shape_.size()) +
                             ", that of its chunks " + std::to_string(chunk_shape_.size()));
   }
   H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan,
-                          shadow::PlanCreate(type.get(), space.get(), dcpl.get(), Config()));
+                          shadow::PlanCreate(type, space, dcpl, Config()));
   if (!std::equal(chunk_shape_.begin(), chunk_shape_.end(), plan.metadata.chunk_shape.begin())) {
-    return UnsupportedError("its chunks are not those of '" + source_.name + "'");
+    return UnsupportedError("its chunks are not those of '" + raw_->name + "'");
   }
   metadata_ = std::move(plan.metadata);
   element_ = std::move(plan.element);
@@ -116,12 +105,12 @@ Status SourceDataset::PlanDocument(hid_t dataset, Encoding encoding) {
   }
   if (element_.form == Form::kPlain) {
     H5ZARR_ASSIGN_OR_RETURN(const Handle stored, shadow::StoredType(element_));
-    H5ZARR_ASSIGN_OR_RETURN(const auto filters, shadow::FiltersOfDcpl(dcpl.get()));
+    H5ZARR_ASSIGN_OR_RETURN(const auto filters, shadow::FiltersOfDcpl(dcpl));
     // Elements that lie in the file as they would in Zarr.
-    const bool same_elements = H5Tequal(stored.get(), type.get()) > 0 ||
+    const bool same_elements = H5Tequal(stored.get(), type) > 0 ||
                                element_.dtype.kind == DType::Kind::kBool;
     if (encoding == Encoding::kPassthrough && same_elements) {
-      const auto numcodecs = NumcodecsFor(filters, H5Tget_size(type.get()));
+      const auto numcodecs = NumcodecsFor(filters, H5Tget_size(type));
       passthrough_ = shadow::SameBytes(metadata_.codecs, filters);
       if (!passthrough_ && numcodecs) {
         passthrough_ = true;
@@ -129,7 +118,7 @@ Status SourceDataset::PlanDocument(hid_t dataset, Encoding encoding) {
       }
     }
   }
-  H5ZARR_RETURN_IF_ERROR(AddAttributes(dataset, kOwnAttributes, &metadata_.attributes));
+  H5ZARR_RETURN_IF_ERROR(AddAttributes(group, member, kOwnAttributes, &metadata_.attributes));
   // xarray needs names. They are no dimension scales of HDF5's, nor labels.
   const std::string leaf = path_.substr(path_.rfind('/') + 1);
   for (std::size_t i = 0; i < metadata_.shape.size(); ++i) {
@@ -144,89 +133,63 @@ Status SourceDataset::PlanDocument(hid_t dataset, Encoding encoding) {
   return OkStatus();
 }
 
-Result<SourceChunk> SourceDataset::MappingAt(hid_t dcpl, std::size_t number) const {
-  const auto strange = [&](const std::string& what) {
-    return UnsupportedError("mapping " + std::to_string(number) + ": " + what);
-  };
-  char name[1024];
-  if (H5Pget_virtual_filename(dcpl, number, name, sizeof name) < 0) return Hdf5Error("a mapping");
-  if (std::string(name) != ".") return strange("its source is in another file, '" + std::string(name) + "'");
-  if (H5Pget_virtual_dsetname(dcpl, number, name, sizeof name) < 0) return Hdf5Error("a mapping");
-  if (name != source_.name) return strange("its source is '" + std::string(name) + "', not raw_data");
-  const Handle target_space(H5Pget_virtual_vspace(dcpl, number));
-  const Handle source_space(H5Pget_virtual_srcspace(dcpl, number));
-  if (!target_space.valid() || !source_space.valid()) return Hdf5Error("a mapping");
-  const auto target = BlockOf(target_space.get());
-  const auto source = BlockOf(source_space.get());
-  const std::size_t rank = shape_.size();
-  if (!target || !source || target->start.size() != rank || source->start.size() != rank) {
-    return strange("not from one block to one");
+Status SourceDataset::FindChunks(hid_t group, const std::string& member, Header* header) {
+  const MappedDataset mapped{raw_->name, shape_, chunk_shape_, metadata_.shape.size()};
+  chunks_.indexes.rank = mapped.index_rank;
+  if (header->mappings) {
+    if (header->mappings->empty()) return OkStatus();
+    Result<ChunkMap> map = MapFromBytes(mapped, *header->mappings);
+    if (map.ok()) chunks_ = std::move(*map);
+    if (map.ok()) return OkStatus();
+    header->dataset = Handle(H5Dopen2(group, member.c_str(), H5P_DEFAULT));
   }
-  SourceChunk chunk;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const uint64_t extent = target->end[i] - target->start[i];
-    const uint64_t whole = std::min(chunk_shape_[i], shape_[i] - std::min(shape_[i], target->start[i]));
-    const bool starts_chunk = target->start[i] % chunk_shape_[i] == 0 &&
-                              source->start[i] % chunk_shape_[i] == 0 &&
-                              (i == 0 || source->start[i] == 0);
-    if (!starts_chunk || extent != whole || source->end[i] - source->start[i] != extent) {
-      return strange("not from one chunk to one");
-    }
-    const uint64_t index = target->start[i] / chunk_shape_[i];
-    if (index >= UINT32_MAX) return strange("beyond 2^32 chunks");
-    chunk.index.push_back(static_cast<uint32_t>(index));
-  }
-  chunk.index.resize(metadata_.shape.size());  // dimensions of an element are one chunk
-  chunk.slot = source->start[0] / chunk_shape_[0];
-  return chunk;
-}
-
-Status SourceDataset::ReadMapping(hid_t dataset) {
-  const Handle dcpl(H5Dget_create_plist(dataset));
+  const Handle dcpl(H5Dget_create_plist(header->dataset.get()));
   if (!dcpl.valid()) return Hdf5Error("its mappings");
   if (H5Pget_layout(dcpl.get()) != H5D_VIRTUAL) {
     // versioned-hdf5 makes these where all is fill. Of any other we would not know the chunks.
-    if (H5Dget_storage_size(dataset) == 0) return OkStatus();
+    if (H5Dget_storage_size(header->dataset.get()) == 0) return OkStatus();
     return UnsupportedError("it is no virtual dataset");
   }
-  std::size_t mappings = 0;
-  if (H5Pget_virtual_count(dcpl.get(), &mappings) < 0) return Hdf5Error("its mappings");
-  chunks_.reserve(mappings);
-  for (std::size_t i = 0; i < mappings; ++i) {
-    H5ZARR_ASSIGN_OR_RETURN(SourceChunk chunk, MappingAt(dcpl.get(), i));
-    chunks_.push_back(std::move(chunk));
-  }
-  std::sort(chunks_.begin(), chunks_.end(),
-            [](const SourceChunk& a, const SourceChunk& b) { return a.index < b.index; });
-  for (std::size_t i = 1; i < chunks_.size(); ++i) {
-    if (chunks_[i].index == chunks_[i - 1].index) return CorruptError("two mappings of one chunk");
+  H5ZARR_ASSIGN_OR_RETURN(chunks_, MapByHdf5(mapped, dcpl.get()));
+  return OkStatus();
+}
+
+Status SourceDataset::CheckSlots() const {
+  for (const uint64_t slot : chunks_.slots) {
+    if (slot >= raw_->chunks.size()) {
+      return CorruptError("its chunk " + std::to_string(slot) + " is not in '" + raw_->name +
+                          "', which has " + std::to_string(raw_->chunks.size()));
+    }
   }
   return OkStatus();
 }
 
-Result<std::optional<Buffer>> SourceDataset::ReadSlot(uint64_t slot) const {
-  const hid_t raw = source_.dataset.get();
-  std::vector<hsize_t> offset(shape_.size(), 0);
-  offset[0] = slot * chunk_shape_[0];
-  hsize_t bytes = 0;
-  const std::string what = "chunk " + std::to_string(slot) + " of '" + source_.name + "'";
-  if (H5Dget_chunk_storage_size(raw, offset.data(), &bytes) < 0) return Hdf5Error(what);
-  if (bytes == 0) return std::optional<Buffer>();
-  if (passthrough_) {
-    H5ZARR_ASSIGN_OR_RETURN(Buffer encoded, Buffer::Allocate(bytes));
-    uint32_t skipped_filters = 0;
-    if (H5Dread_chunk(raw, H5P_DEFAULT, offset.data(), &skipped_filters, encoded.data()) < 0) {
-      return Hdf5Error(what);
-    }
-    if (skipped_filters == 0) return std::optional<Buffer>(std::move(encoded));
-  }
-  auto encoded = EncodeSlot(slot);
-  if (!encoded.ok()) return encoded.status().WithContext(what);
-  return std::optional<Buffer>(std::move(*encoded));
+uint64_t SourceDataset::SlotBytes(uint64_t slot) const {
+  return std::max<uint64_t>(raw_->chunks[slot].bytes, IsAtHand(slot) ? 0 : chain_->decoded_bytes());
 }
 
-Result<Buffer> SourceDataset::EncodeSlot(uint64_t slot) const {
-  const hid_t raw = source_.dataset.get();
+Result<Buffer> SourceDataset::ReadSlot(uint64_t slot, bool* is_encoded) const {
+  const std::string what = "chunk " + std::to_string(slot) + " of '" + raw_->name + "'";
+  const RawChunk& chunk = raw_->chunks[slot];
+  *is_encoded = passthrough_ && chunk.has_all_filters;
+  if (*is_encoded) {
+    std::vector<hsize_t> offset(shape_.size(), 0);
+    offset[0] = slot * chunk_shape_[0];
+    H5ZARR_ASSIGN_OR_RETURN(Buffer encoded, Buffer::Allocate(chunk.bytes));
+    uint32_t skipped_filters = 0;
+    if (H5Dread_chunk(raw_->dataset.get(), H5P_DEFAULT, offset.data(), &skipped_filters,
+                      encoded.data()) < 0) {
+      return Hdf5Error(what);
+    }
+    return encoded;
+  }
+  auto elems = ReadElements(slot, is_encoded);
+  if (!elems.ok()) return elems.status().WithContext(what);
+  return elems;
+}
+
+Result<Buffer> SourceDataset::ReadElements(uint64_t slot, bool* is_encoded) const {
+  const hid_t raw = raw_->dataset.get();
   std::vector<hsize_t> start(shape_.size(), 0);
   start[0] = slot * chunk_shape_[0];
   const std::vector<hsize_t> block(chunk_shape_.begin(), chunk_shape_.end());
@@ -248,7 +211,10 @@ Result<Buffer> SourceDataset::EncodeSlot(uint64_t slot) const {
                           nullptr) < 0) {
     return Hdf5Error("selections");
   }
-  if (element_.form == Form::kVlenString) return EncodeTexts(memory_space.get(), file_space.get());
+  if (element_.form == Form::kVlenString) {
+    *is_encoded = true;
+    return EncodeTexts(memory_space.get(), file_space.get());
+  }
   H5ZARR_ASSIGN_OR_RETURN(const Handle stored, shadow::StoredType(element_));
   H5ZARR_ASSIGN_OR_RETURN(Buffer elems, Buffer::Allocate(chain_->decoded_bytes()));
   const ByteSpan fill = chain_->fill_elem();
@@ -258,13 +224,13 @@ Result<Buffer> SourceDataset::EncodeSlot(uint64_t slot) const {
   if (H5Dread(raw, stored.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, elems.data()) < 0) {
     return Hdf5Error("its elements");
   }
-  return chain_->Encode(elems);
+  return elems;
 }
 
 Result<Buffer> SourceDataset::EncodeTexts(hid_t memory_space, hid_t file_space) const {
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::ReportedType(element_));
   std::vector<char*> texts(chain_->elems(), nullptr);
-  if (H5Dread(source_.dataset.get(), type.get(), memory_space, file_space, H5P_DEFAULT,
+  if (H5Dread(raw_->dataset.get(), type.get(), memory_space, file_space, H5P_DEFAULT,
               texts.data()) < 0) {
     return Hdf5Error("its texts");
   }

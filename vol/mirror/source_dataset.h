@@ -17,6 +17,8 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "host/handle.h"
+#include "mirror/chunk_map.h"
+#include "mirror/source_file.h"
 #include "shadow/type_map.h"
 #include "zarr/codec_chain.h"
 #include "zarr/metadata.h"
@@ -29,49 +31,56 @@ enum class Encoding {
   kPortable,     // decoded, and encoded by codecs that every Zarr v3 reader has
 };
 
-struct SourceChunk {
-  std::vector<uint32_t> index;  // in the grid of the version's dataset
-  uint64_t slot = 0;            // which chunk of raw_data, along its first axis
-};
-
-// The chunks that versions of one dataset share.
-struct SlotSource {
-  std::string name;  // of raw_data, in the file: its identity
-  Handle dataset;
-};
-
 class SourceDataset {
  public:
-  // `dataset`: the version's, at `path` below its group (no leading '/'). kUnsupported, saying what,
-  // for a dataset that versioned-hdf5 would not make, and for elements that have no form in Zarr.
-  static Result<SourceDataset> Open(hid_t file, hid_t dataset, const std::string& path,
-                                    Encoding encoding);
+  // The dataset at `member` of `group`, which is at `path` below the version's group (no leading '/'). `file`
+  // must outlive it. kUnsupported, saying what, for a dataset that versioned-hdf5 would not make, and for
+  // elements that have no form in Zarr.
+  static Result<SourceDataset> Open(SourceFile* file, hid_t group, const std::string& member,
+                                    const std::string& path, Encoding encoding);
 
   const std::string& path() const { return path_; }
   const zarr::ArrayMetadata& metadata() const { return metadata_; }
   const std::string& document() const { return document_; }  // its zarr.json
-  const std::string& raw_name() const { return source_.name; }
-  const std::vector<SourceChunk>& chunks() const { return chunks_; }  // ascending by index
+  const RawData& raw() const { return *raw_; }
+  const ChunkMap& chunks() const { return chunks_; }
 
-  // The encoded bytes of a chunk of raw_data; nothing when it was never written (fill). kIo, kCorrupt.
-  Result<std::optional<Buffer>> ReadSlot(uint64_t slot) const;
+  // Of a chunk of raw_data: whether anything was ever stored; whether its stored bytes are those of the mirror,
+  // and at hand; and about how many bytes it takes in memory. REQUIRES: `slot` is one of chunks().
+  bool IsWritten(uint64_t slot) const { return raw_->chunks[slot].bytes > 0; }
+  bool IsAtHand(uint64_t slot) const {
+    return passthrough_ && raw_->are_at_hand && raw_->chunks[slot].has_all_filters;
+  }
+  uint64_t SlotBytes(uint64_t slot) const;
+
+  // A chunk of raw_data through HDF5: encoded, or its elements, which Encode encodes. REQUIRES: it was
+  // written. kIo, kCorrupt.
+  Result<Buffer> ReadSlot(uint64_t slot, bool* is_encoded) const;
+  // Thread-safe.
+  Result<Buffer> Encode(ByteSpan elems) const { return chain_->Encode(elems); }
 
  private:
+  struct Header {
+    Handle space;
+    std::optional<Buffer> mappings;  // as they lie in the file; else HDF5 is asked
+    Handle dataset;                  // then
+  };
   SourceDataset() = default;
-  Status PlanDocument(hid_t dataset, Encoding encoding);
-  Status ReadMapping(hid_t dataset);
-  Result<SourceChunk> MappingAt(hid_t dcpl, std::size_t number) const;
-  Result<Buffer> EncodeSlot(uint64_t slot) const;
+  static Result<Header> ReadHeader(const SourceFile& file, hid_t group, const std::string& member);
+  Status PlanDocument(hid_t group, const std::string& member, hid_t space, Encoding encoding);
+  Status FindChunks(hid_t group, const std::string& member, Header* header);
+  Status CheckSlots() const;
+  Result<Buffer> ReadElements(uint64_t slot, bool* is_encoded) const;
   Result<Buffer> EncodeTexts(hid_t memory_space, hid_t file_space) const;
 
   std::string path_;
-  SlotSource source_;
+  const RawData* raw_ = nullptr;
   zarr::ArrayMetadata metadata_;
   shadow::ElementMap element_;
   std::string document_;
   std::vector<uint64_t> shape_;        // of HDF5's dataset
   std::vector<uint64_t> chunk_shape_;
-  std::vector<SourceChunk> chunks_;
+  ChunkMap chunks_;
   bool passthrough_ = false;
   std::optional<zarr::CodecChain> chain_;  // for what is not passed through
 };

@@ -15,14 +15,14 @@ const std::vector<std::string> kVersionAttributes = {"prev_version", "committed"
 
 class TreeReader {
  public:
-  TreeReader(hid_t file, Encoding encoding, VersionTree* tree)
+  TreeReader(SourceFile* file, Encoding encoding, VersionTree* tree)
       : file_(file), encoding_(encoding), tree_(tree) {}
 
   // `path`: without '/' around it, "" for the version's own group.
   Status ReadGroup(hid_t group, const std::string& path) {
     zarr::GroupMetadata metadata;
     const Status attributes = AddAttributes(
-        group, path.empty() ? kVersionAttributes : std::vector<std::string>(), &metadata.attributes);
+        group, ".", path.empty() ? kVersionAttributes : std::vector<std::string>(), &metadata.attributes);
     if (!attributes.ok()) return attributes.WithContext("group '/" + path + "'");
     H5ZARR_ASSIGN_OR_RETURN(const zarr::MetadataTexts texts, zarr::FormatGroup(metadata));
     tree_->groups["/" + path] = texts.document;
@@ -35,30 +35,36 @@ class TreeReader {
 
  private:
   Status ReadMember(hid_t group, const std::string& name, const std::string& path) {
-    const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT));
-    if (!object.valid()) return Hdf5Error("'" + path + "'");
-    switch (H5Iget_type(object.get())) {
-      case H5I_GROUP: return ReadGroup(object.get(), path);
-      case H5I_DATASET: {
-        H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset,
-                                SourceDataset::Open(file_, object.get(), path, encoding_));
-        tree_->datasets.push_back(std::move(dataset));
-        return OkStatus();
-      }
-      default: return UnsupportedError("'" + path + "' is neither a group nor a dataset");
+    H5L_info2_t link;
+    H5O_info2_t object;
+    if (H5Lget_info2(group, name.c_str(), &link, H5P_DEFAULT) < 0) return Hdf5Error("'" + path + "'");
+    if (link.type != H5L_TYPE_HARD) return UnsupportedError("'" + path + "' is no hard link");
+    if (H5Oget_info_by_name3(group, name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+      return Hdf5Error("'" + path + "'");
     }
+    if (object.type == H5O_TYPE_GROUP) {
+      const Handle child(H5Gopen2(group, name.c_str(), H5P_DEFAULT));
+      return child.valid() ? ReadGroup(child.get(), path) : Hdf5Error("'" + path + "'");
+    }
+    if (object.type != H5O_TYPE_DATASET) {
+      return UnsupportedError("'" + path + "' is neither a group nor a dataset");
+    }
+    H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset,
+                            SourceDataset::Open(file_, group, name, path, encoding_));
+    tree_->datasets.push_back(std::move(dataset));
+    return OkStatus();
   }
 
-  const hid_t file_;
+  SourceFile* const file_;
   const Encoding encoding_;
   VersionTree* const tree_;
 };
 
 }  // namespace
 
-Result<VersionTree> OpenVersion(hid_t file, const std::string& name, Encoding encoding) {
+Result<VersionTree> OpenVersion(SourceFile* file, const std::string& name, Encoding encoding) {
   const std::string path = std::string(kVersionsPath) + "/" + name;
-  const Handle group(H5Gopen2(file, path.c_str(), H5P_DEFAULT));
+  const Handle group(H5Gopen2(file->id(), path.c_str(), H5P_DEFAULT));
   if (!group.valid()) return Hdf5Error(path);
   VersionTree tree;
   TreeReader reader(file, encoding, &tree);
@@ -66,9 +72,9 @@ Result<VersionTree> OpenVersion(hid_t file, const std::string& name, Encoding en
   return tree;
 }
 
-Result<std::optional<SourceDataset>> OpenDataset(hid_t file, const std::string& name,
+Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::string& name,
                                                  const std::string& path, Encoding encoding) {
-  const Handle group(H5Gopen2(file, (std::string(kVersionsPath) + "/" + name).c_str(), H5P_DEFAULT));
+  const Handle group(H5Gopen2(file->id(), (std::string(kVersionsPath) + "/" + name).c_str(), H5P_DEFAULT));
   if (!group.valid()) return Hdf5Error("version '" + name + "'");
   // Asked of every part: H5Lexists fails where a group on the way is missing.
   for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
@@ -77,11 +83,13 @@ Result<std::optional<SourceDataset>> OpenDataset(hid_t file, const std::string& 
     if (exists == 0) return std::optional<SourceDataset>();
     if (slash == std::string::npos) break;
   }
-  const Handle object(H5Oopen(group.get(), path.c_str(), H5P_DEFAULT));
-  if (!object.valid()) return Hdf5Error("'" + path + "'");
-  if (H5Iget_type(object.get()) != H5I_DATASET) return std::optional<SourceDataset>();
+  H5O_info2_t object;
+  if (H5Oget_info_by_name3(group.get(), path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    return Hdf5Error("'" + path + "'");
+  }
+  if (object.type != H5O_TYPE_DATASET) return std::optional<SourceDataset>();
   H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset,
-                          SourceDataset::Open(file, object.get(), path, encoding));
+                          SourceDataset::Open(file, group.get(), path, path, encoding));
   return std::optional<SourceDataset>(std::move(dataset));
 }
 

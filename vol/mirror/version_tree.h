@@ -3,8 +3,6 @@
 #ifndef H5ZARR_MIRROR_VERSION_TREE_H_
 #define H5ZARR_MIRROR_VERSION_TREE_H_
 
-#include <hdf5.h>
-
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +11,7 @@
 #include "base/status.h"
 #include "icechunk/snapshot.h"
 #include "mirror/source_dataset.h"
+#include "mirror/source_file.h"
 #include "zarr/metadata.h"
 
 namespace h5zarr::mirror {
@@ -22,11 +21,11 @@ struct VersionTree {
   std::vector<SourceDataset> datasets;        // by path
 };
 
-// Everything in version `name`. kUnsupported names what has no form in Zarr.
-Result<VersionTree> OpenVersion(hid_t file, const std::string& name, Encoding encoding);
+// Everything in version `name`. `file` must outlive it. kUnsupported names what has no form in Zarr.
+Result<VersionTree> OpenVersion(SourceFile* file, const std::string& name, Encoding encoding);
 
 // The dataset at `path` in version `name`; nothing when it is not there.
-Result<std::optional<SourceDataset>> OpenDataset(hid_t file, const std::string& name,
+Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::string& name,
                                                  const std::string& path, Encoding encoding);
 
 // A node without manifests. `metadata`: of an array, or null for a group. Its identifier follows from

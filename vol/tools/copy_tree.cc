@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <utility>
@@ -112,7 +113,13 @@ class TreeCopier {
   }
 
  private:
+  Status CheckCancelled() const {
+    if (!options_.is_cancelled || !options_.is_cancelled()) return OkStatus();
+    return Status(StatusCode::kIo, "interrupted", EINTR);
+  }
+
   Status Copy(const TreeEntry& entry) {
+    H5ZARR_RETURN_IF_ERROR(CheckCancelled());
     ++report_.objects;
     if (entry.object.valid() && entry.kind != Kind::kSameObject) {
       path_of_.emplace(entry.identity, entry.path);
@@ -257,6 +264,23 @@ class TreeCopier {
     return list;
   }
 
+  // HDF5 allows no chunk beyond a fixed extent, which raw_data has none of.
+  static Status FitChunk(hid_t dataset, hid_t dcpl) {
+    const Handle space(H5Dget_space(dataset));
+    H5ZARR_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(space.get()));
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    const int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk.data());
+    if (rank != static_cast<int>(shape.dims.size())) return Hdf5Error("its chunk");
+    bool fits = true;
+    for (std::size_t i = 0; i < shape.dims.size(); ++i) {
+      const hsize_t most = std::max<hsize_t>(shape.max_dims[i], 1);
+      fits = fits && chunk[i] <= most;
+      chunk[i] = std::min(chunk[i], most);
+    }
+    if (fits || H5Pset_chunk(dcpl, rank, chunk.data()) >= 0) return OkStatus();
+    return Hdf5Error("its chunk");
+  }
+
   // Of what versioned-hdf5 made, that of the chunks it shares; of others fill value and chunks that fit.
   Result<Handle> ListForVirtual(const TreeEntry& entry, hid_t dcpl) {
     const auto raw_name = mirror::TextAttribute(entry.object.get(), "raw_data");
@@ -264,6 +288,7 @@ class TreeCopier {
       const Handle raw(H5Dopen2(from_.file.get(), raw_name->c_str(), H5P_DEFAULT));
       Handle list(raw.valid() ? H5Dget_create_plist(raw.get()) : H5I_INVALID_HID);
       if (!list.valid()) return Hdf5Error("'" + *raw_name + "'");
+      H5ZARR_RETURN_IF_ERROR(FitChunk(entry.object.get(), list.get()));
       return list;
     }
     H5Eclear2(H5E_DEFAULT);
@@ -299,6 +324,7 @@ class TreeCopier {
         const Pieces pieces,
         Pieces::Of(dataset, document != nullptr ? document->chunk_shape : std::vector<uint64_t>()));
     for (uint64_t i = 0; i < pieces.size(); ++i) {
+      H5ZARR_RETURN_IF_ERROR(CheckCancelled());
       progress_->Show(i, pieces.size(), path);
       if (!pieces.IsStored(i)) continue;
       const Box box = pieces.At(i);

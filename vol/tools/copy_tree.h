@@ -3,6 +3,7 @@
 #define H5ZARR_TOOLS_COPY_TREE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/config.h"
@@ -17,6 +18,8 @@ struct CopyOptions {
   bool to_store = false;  // it is a store
   // Filters that HDF5 alone does not have (and shards) become shuffle and deflate of HDF5's own.
   bool only_filters_of_hdf5 = false;
+  // Asked now and then: true ends the copy with kIo. May be empty.
+  std::function<bool()> is_cancelled;
 };
 
 struct CopyReport {

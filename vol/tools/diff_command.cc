@@ -115,9 +115,21 @@ class Comparison {
     return false;
   }
 
+  // Without what versioned-hdf5 adds to the objects of a version: no other file or store has that.
+  static Result<std::vector<std::string>> NamesOf(const OpenedFile& side, const std::string& path,
+                                                  hid_t object) {
+    H5ZARR_ASSIGN_OR_RETURN(std::vector<std::string> names, mirror::AttributeNames(object));
+    if (!side.is_version) return names;
+    std::set<std::string> own;
+    if (path == "/") own = {"prev_version", "committed", "timestamp"};
+    if (H5Iget_type(object) == H5I_DATASET) own = {"raw_data", "chunks"};
+    std::erase_if(names, [&own](const std::string& name) { return own.contains(name); });
+    return names;
+  }
+
   Status CompareAttributes(const std::string& path, hid_t a, hid_t b) {
-    H5ZARR_ASSIGN_OR_RETURN(const auto first, mirror::AttributeNames(a));
-    H5ZARR_ASSIGN_OR_RETURN(const auto second, mirror::AttributeNames(b));
+    H5ZARR_ASSIGN_OR_RETURN(const auto first, NamesOf(a_, path, a));
+    H5ZARR_ASSIGN_OR_RETURN(const auto second, NamesOf(b_, path, b));
     const std::set<std::string> others(second.begin(), second.end());
     for (const std::string& name : first) {
       const std::string where = path + "@" + name;
@@ -200,7 +212,8 @@ const char kDiffHelp[] =
     "\n"
     "Compares two of: HDF5 files, Zarr stores, versions of Icechunk repositories (FOLDER@VERSION) and of\n"
     "versioned-hdf5 files (FILE.h5@VERSION). Which objects, links and attributes there are, their types,\n"
-    "shapes and values count; chunks, filters and codecs do not.\n"
+    "shapes and values count; chunks, filters and codecs do not, nor the attributes that versioned-hdf5\n"
+    "keeps for itself.\n"
     "\n"
     "  --quiet    say nothing: the exit code tells\n"
     "  --json     say it in JSON\n"

@@ -81,8 +81,16 @@ class Doctor {
     FindPlugin();
     CheckRoundTrip(scratch.path());
     CheckPrograms(scratch.path());
-    std::puts(problems_ == 0 ? "\nAll is well." : "\nSomething is wrong: see above.");
-    return problems_ == 0 ? kDone : kFailed;
+    if (problems_ > 0) {
+      std::puts("\nSomething is wrong: see above.");
+      return kFailed;
+    }
+    if (not_found_.empty()) {
+      std::puts("\nAll is well.");
+    } else {
+      std::printf("\nNothing is wrong with what was tried; not found, and not tried: %s.\n", not_found_.c_str());
+    }
+    return kDone;
   }
 
  private:
@@ -92,6 +100,11 @@ class Doctor {
   }
   static void Note(const std::string& what, const std::string& text) {
     std::printf("%-7s %s: %s\n", "note", what.c_str(), text.c_str());
+  }
+
+  void NotFound(const std::string& what, const std::string& text) {
+    Note(what, text);
+    not_found_ += (not_found_.empty() ? "" : ", ") + what;
   }
 
   static std::string LinkedVersion() {
@@ -175,7 +188,7 @@ class Doctor {
     for (const std::string tool : {"h5dump", "h5ls"}) {
       const Outcome version = RunShell(std::string(kWithoutConnector) + tool + " --version");
       if (version.code != 0) {
-        Note(tool, "not found");
+        NotFound(tool, "not found");
         continue;
       }
       const Outcome done = RunShell(under_plugin_ + tool + " " + Quoted(folder + "/command.zarr"));
@@ -192,7 +205,7 @@ class Doctor {
         "with h5py.File(sys.argv[2], 'w') as f: f['y'] = 1";
     const Outcome version = RunShell(std::string(kWithoutConnector) + python + " -c " + Quoted(kVersion));
     if (version.code != 0) {
-      Note("h5py", "not found for " + python);
+      NotFound("h5py", "not found for " + python);
       return;
     }
     const std::string written = folder + "/h5py.zarr";
@@ -206,6 +219,7 @@ class Doctor {
 
   std::string plugin_;
   std::string under_plugin_;  // what a shell sets for programs
+  std::string not_found_;     // programs, for the last line
   int problems_ = 0;
 };
 
@@ -217,7 +231,7 @@ const char kDoctorHelp[] =
     "Looks at the settings, finds the plugin and loads it, writes and reads a store, and lets h5py and\n"
     "HDF5's tools do the same where they are found (H5ZARR_PYTHON names another Python than python3).\n"
     "\n"
-    "exit codes: 0 all is well; 4 something is wrong; 64 wrong usage\n";
+    "exit codes: 0 nothing is wrong; 4 something is wrong; 64 wrong usage\n";
 
 int RunDoctor(const Words& words) {
   if (!words.operands.empty()) return Misused("it takes no names", kDoctorHelp);

@@ -13,6 +13,7 @@
 #include "tools/copy_tree.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
+#include "tools/interrupts.h"
 #include "tools/progress.h"
 #include "zarr/json.h"
 
@@ -34,17 +35,24 @@ Status SyncFolder(const fs::path& folder) {
 
 class Target {
  public:
-  explicit Target(std::string name) : name_(std::move(name)), partial_(name_ + kPartial) {}
+  // Nothing is renamed in S3: what is made there is seen while it grows.
+  explicit Target(std::string name)
+      : name_(std::move(name)), is_remote_(IsRemote(name_)), partial_(is_remote_ ? name_ : name_ + kPartial) {}
   ~Target() {
+    if (!made_) return;
     std::error_code ignored;
-    if (made_) fs::remove_all(partial_, ignored);
+    if (is_remote_) {
+      RemoveStore(partial_);
+    } else {
+      fs::remove_all(partial_, ignored);
+    }
   }
 
   // kAlreadyExists when something is there, whole or in part.
   Result<Handle> Create(const std::string& config, hid_t fcpl) {
     for (const std::string& path : {name_, partial_}) {
       struct stat info;
-      if (lstat(path.c_str(), &info) != 0) continue;
+      if (is_remote_ || lstat(path.c_str(), &info) != 0) continue;
       return AlreadyExistsError("'" + path + "' is already there" +
                                 (path == name_ ? "" : ": another run is at work, or was killed; "
                                                       "remove it if none is"));
@@ -56,6 +64,10 @@ class Target {
 
   Status Finish(Handle file) {
     H5ZARR_RETURN_IF_ERROR(CloseWritten(std::move(file), name_));
+    if (is_remote_) {
+      made_ = false;
+      return OkStatus();
+    }
     if (rename(partial_.c_str(), name_.c_str()) != 0) return ErrnoError(errno, "'" + name_ + "'");
     made_ = false;
     return SyncFolder(fs::path(name_).parent_path());
@@ -63,6 +75,7 @@ class Target {
 
  private:
   const std::string name_;
+  const bool is_remote_;
   const std::string partial_;
   bool made_ = false;
 };
@@ -98,6 +111,8 @@ int CopyFile(const Words& words, const std::string& config, CopyOptions options,
   const Status valid = options.config.Apply(config);
   if (!valid.ok()) return Misused(valid.message(), help);
   const std::string& name = words.operands[1];
+  const CatchInterrupts interrupts;
+  options.is_cancelled = CatchInterrupts::WasInterrupted;
   const auto copied = [&]() -> Result<CopyReport> {
     H5ZARR_ASSIGN_OR_RETURN(const OpenedFile from, OpenAny(words.operands[0], ThreadsOf(words)));
     Progress progress(words.has("quiet") || words.has("json"));
@@ -110,6 +125,7 @@ int CopyFile(const Words& words, const std::string& config, CopyOptions options,
     H5ZARR_RETURN_IF_ERROR(target.Finish(std::move(file)));
     return report;
   }();
+  if (CatchInterrupts::WasInterrupted()) interrupts.Die();
   if (!copied.ok()) return Fail(copied.status());
   Report(*copied, name, words);
   return kDone;
@@ -125,7 +141,7 @@ const char kExportHelp[] =
     "or of an Icechunk repository (FOLDER@VERSION), or of another store. Any reader of Zarr opens it.\n"
     "Chunks are copied as they are where file and store keep the same bytes, and else decoded and encoded\n"
     "by several threads. Virtual datasets become plain ones. STORE.zarr must not be there yet; it appears\n"
-    "when it is whole.\n"
+    "when it is whole (in S3, s3://BUCKET/STORE.zarr, it is seen while it grows).\n"
     "\n"
     "  --shard    gather chunks in shards of about so many bytes (16MiB; auto: 64MiB)\n"
     "  --codec    filters: what the file's filters say (default); none, gzip, zstd or blosc: encode\n"
@@ -161,6 +177,11 @@ int RunImport(const Words& words) {
   const std::string codec = words.value("codec", "plain");
   if (codec != "plain" && codec != "filters") {
     return Misused("--codec is plain or filters, not '" + codec + "'", kImportHelp);
+  }
+  if (IsRemote(words.operands[1])) return Misused("an HDF5 file can only be made on this machine", kImportHelp);
+  if (words.operands[1].ends_with(".zarr")) {
+    return Misused("'" + words.operands[1] + "' would be an HDF5 file with the name of a Zarr store; h5zarr "
+                   "export makes stores", kImportHelp);
   }
   CopyOptions options;
   options.only_filters_of_hdf5 = codec == "plain";

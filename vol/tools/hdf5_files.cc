@@ -123,6 +123,14 @@ Result<Handle> CreateFile(const std::string& name, const std::string& config, hi
   return file;
 }
 
+bool IsRemote(const std::string& name) { return name.find("://") != std::string::npos; }
+
+void RemoveStore(const std::string& name) {
+  const auto fapl = AccessList("");
+  if (fapl.ok()) H5Fdelete(name.c_str(), fapl->get());
+  H5Eclear2(H5E_DEFAULT);
+}
+
 int ZarrFormatOf(hid_t file) {
   uint64_t root = 0;
   const auto store = StoreOf(file, &root);

@@ -38,6 +38,12 @@ Result<Handle> OpenNative(const std::string& name);
 // Creates a store or an HDF5 file, as `config` says ("create=zarr"). kAlreadyExists when something is there.
 Result<Handle> CreateFile(const std::string& name, const std::string& config, hid_t fcpl);
 
+// Whether a name is a URL.
+bool IsRemote(const std::string& name);
+
+// Removes a store and all that is in it; what cannot be removed stays.
+void RemoveStore(const std::string& name);
+
 // The format of the store that `file` is; 0 for an HDF5 file.
 int ZarrFormatOf(hid_t file);
 // The document of a dataset in a store; null for others, and for those that are no arrays there.

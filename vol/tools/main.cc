@@ -41,7 +41,7 @@ std::vector<Command> Commands() {
       {"diff", kDiffHelp, {}, {"quiet", "json"}, RunDiff},
       {"export", kExportHelp, {"shard", "codec", "threads"}, {"quiet", "json"}, RunExport},
       {"import", kImportHelp, {"codec", "threads"}, {"quiet", "json"}, RunImport},
-      {"mirror", kMirrorHelp, {"since", "codec"}, {"all", "verify", "quiet", "json"}, RunMirror},
+      {"mirror", kMirrorHelp, {"since", "codec", "prune", "threads"}, {"all", "verify", "quiet", "json"}, RunMirror},
       {"doctor", kDoctorHelp, {}, {}, RunDoctor},
   };
 }
@@ -80,6 +80,7 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   // What HDF5 gives back it soon wants again: to fetch it from the kernel anew took a quarter of a mirror's time.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   mallopt(M_TOP_PAD, 16 << 20);
   try {

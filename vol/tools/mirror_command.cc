@@ -2,17 +2,23 @@
 #include <hdf5.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
+#include "base/config.h"
 #include "host/handle.h"
 #include "icechunk/repository.h"
+#include "mirror/collect_garbage.h"
 #include "mirror/mirror.h"
 #include "mirror/verify.h"
 #include "store/local_store.h"
+#include "store/temp_name.h"
 #include "tools/command.h"
+#include "tools/describe.h"
 #include "tools/hdf5_files.h"
 #include "zarr/json.h"
 
@@ -46,6 +52,7 @@ Json ReportJson(const mirror::MirrorReport& report) {
   json["added"] = report.added;
   json["uncommitted"] = report.uncommitted;
   json["gone"] = report.gone;
+  json["gone_were_deleted"] = report.gone_were_deleted;
   json["main_kept"] = report.main_kept;
   json["chunks_added"] = report.chunks_added;
   json["chunk_bytes_added"] = report.chunk_bytes_added;
@@ -59,8 +66,9 @@ void PrintReport(const mirror::MirrorReport& report) {
               report.added, report.versions, static_cast<unsigned long long>(report.chunks_added),
               static_cast<unsigned long long>(report.chunk_bytes_added),
               static_cast<unsigned long long>(report.written.objects + report.refs_written));
-  for (const std::string& name : report.gone) {
-    std::printf("kept: '%s' is no longer in the file\n", name.c_str());
+  for (const std::string& tag : report.gone) {
+    std::printf("%s: '%s' is no longer in the file\n", report.gone_were_deleted ? "deleted" : "kept",
+                tag.c_str());
   }
   if (report.main_kept) {
     std::printf("branch \"main\" has commits of others and stays where it is\n");
@@ -76,6 +84,15 @@ int Mirror(const Words& words) {
     return Misused("--codec is passthrough or portable, not '" + codec + "'", kMirrorHelp);
   }
   options.since = words.value("since");
+  const std::string prune = words.value("prune", "keep");
+  if (prune != "keep" && prune != "delete") {
+    return Misused("--prune is keep or delete, not '" + prune + "'", kMirrorHelp);
+  }
+  options.delete_gone = prune == "delete";
+  Config config;
+  const Status valid = config.Apply(ThreadsOf(words));
+  if (!valid.ok()) return Misused(valid.message(), kMirrorHelp);
+  options.threads = config.threads;
   const bool quiet = words.has("quiet") || words.has("json");
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (!quiet) {
@@ -131,6 +148,46 @@ Status PrintStatus(Store* store, bool as_json) {
   return OkStatus();
 }
 
+// What killed runs left of objects that they did not finish. Young ones may be somebody's who is at work.
+uint64_t RemoveUnfinished(const std::string& folder) {
+  namespace fs = std::filesystem;
+  constexpr auto kOld = std::chrono::hours(1);
+  uint64_t removed = 0;
+  std::error_code ignored;
+  const auto now = fs::file_time_type::clock::now();
+  for (fs::recursive_directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
+    if (!IsTempName(at->path().filename().string()) || !at->is_regular_file(ignored)) continue;
+    if (now - at->last_write_time(ignored) < kOld) continue;
+    if (fs::remove(at->path(), ignored)) ++removed;
+  }
+  return removed;
+}
+
+int Collect(const std::string& path, const Words& words) {
+  const auto store = OpenFolder(path, false);
+  if (!store.ok()) return Fail(store.status());
+  const auto report = mirror::CollectGarbage(store->get());
+  if (!report.ok()) return Fail(report.status());
+  const uint64_t unfinished = RemoveUnfinished(path);
+  if (words.has("json")) {
+    Json json;
+    json["objects_removed"] = report->objects;
+    json["bytes_removed"] = report->bytes;
+    json["unfinished_removed"] = unfinished;
+    json["foreign_kept"] = report->foreign;
+    std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
+  } else if (!words.has("quiet")) {
+    std::printf("%llu objects removed, %s; %llu unfinished ones\n",
+                static_cast<unsigned long long>(report->objects), BytesText(report->bytes).c_str(),
+                static_cast<unsigned long long>(unfinished));
+    if (report->foreign > 0) {
+      std::printf("%llu objects that nothing leads to were written by others, and stay\n",
+                  static_cast<unsigned long long>(report->foreign));
+    }
+  }
+  return kDone;
+}
+
 int Inspect(const std::string& verb, const std::string& path, const Words& words) {
   const auto store = OpenFolder(path, true);
   if (!store.ok()) return Fail(store.status());
@@ -155,9 +212,10 @@ int Inspect(const std::string& verb, const std::string& path, const Words& words
 
 const char kMirrorHelp[] =
     "usage: h5zarr mirror FILE.h5 FOLDER [--since VERSION] [--codec passthrough|portable]\n"
-    "                     [--verify] [--quiet] [--json]\n"
+    "                     [--prune keep|delete] [--threads N] [--verify] [--quiet] [--json]\n"
     "       h5zarr mirror status FOLDER [--json]\n"
     "       h5zarr mirror verify FOLDER [--quiet]\n"
+    "       h5zarr mirror gc FOLDER [--quiet] [--json]\n"
     "\n"
     "Brings every committed version of a versioned-hdf5 file into an Icechunk repository: a snapshot\n"
     "and a tag a version, chunks once whatever versions share them. Run again, it adds what is new;\n"
@@ -168,8 +226,14 @@ const char kMirrorHelp[] =
     "  --all              mirror all versions (the default)\n"
     "  --codec            passthrough: chunks as the file has them, where Zarr has codecs for that\n"
     "                     (default); portable: encoded anew, by codecs that every reader has\n"
+    "  --prune            what becomes of versions that the file no longer has: keep (default) or delete.\n"
+    "                     Icechunk gives a name no second time: a deleted one cannot be mirrored again\n"
+    "  --threads N        how many read, encode and hash (default: those of this machine or container)\n"
     "  --verify           afterwards, read everything and compare it with its checksums\n"
     "  --quiet, --json    say nothing; say it in JSON\n"
+    "\n"
+    "status says which versions are there; verify reads all of them and compares it with its checksums; gc\n"
+    "removes what no branch and no tag leads to: what killed runs left, and what --prune delete let go of.\n"
     "\n"
     "exit codes: 0 done; 2 done, but a version was never committed; 4 failed; 64 wrong usage\n";
 
@@ -180,6 +244,7 @@ int RunMirror(const Words& words) {
   }
   const std::string& verb = words.operands[0];
   if (verb == "status" || verb == "verify") return Inspect(verb, words.operands[1], words);
+  if (verb == "gc") return Collect(words.operands[1], words);
   return Mirror(words);
 }
 

@@ -1,0 +1,71 @@
+// WriteBehind: a Store whose writes go on beside the caller. What is written is safe after Flush, and not before:
+// until then nothing may be written that leads to it.
+//
+// For objects that are never replaced while they are under way. Within mirror/ only.
+#ifndef H5ZARR_MIRROR_WRITE_BEHIND_H_
+#define H5ZARR_MIRROR_WRITE_BEHIND_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "exec/background.h"
+#include "store/store.h"
+
+namespace h5zarr::mirror {
+
+class WriteBehind final : public Store {
+ public:
+  // `store` must outlive it. Starts no thread yet.
+  explicit WriteBehind(Store* store);
+  // Waits for what is under way.
+  ~WriteBehind() override;
+
+  // Writes `bytes` some time before Flush returns. Blocks while much is under way. A failure of an earlier write
+  // is returned instead.
+  Status WriteLater(std::string key, std::vector<std::byte> bytes);
+  // Waits until all is written; the first failure since the last Flush.
+  Status Flush();
+
+  std::string Describe() const override { return store_->Describe(); }
+  bool read_only() const override { return store_->read_only(); }
+  Status CheckThere() override { return store_->CheckThere(); }
+  // A copy of `bytes` is written later.
+  Status Write(std::string_view key, ByteSpan bytes) override;
+  // These know of what is under way. Others, of whole prefixes, wait for it.
+  Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
+  Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override;
+  Result<bool> Delete(std::string_view key) override;
+  Status DeletePrefix(std::string_view prefix) override;
+  Status RenamePrefix(std::string_view from, std::string_view to) override;
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override;
+  Status Walk(std::string_view prefix,
+              const std::function<Status(std::string_view, uint64_t)>& visit) override;
+  Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) override {
+    return store_->Lock(document_key, resource);
+  }
+
+ private:
+  void Note(const std::string& key, const Status& outcome);
+  // Waits for `key` if it is under way.
+  void WaitFor(std::string_view key);
+  Background& NextWriter(bool is_large);
+  void Drain();
+
+  Store* const store_;
+  std::mutex mutex_;
+  std::map<std::string, uint64_t, std::less<>> under_way_;  // sizes, by key; guarded by mutex_
+  Status failure_;                                          // guarded by mutex_
+  // To make one object durable is mostly waiting: many wait at the same time.
+  std::vector<std::unique_ptr<Background>> large_writers_, small_writers_;
+  std::size_t next_large_ = 0, next_small_ = 0;
+};
+
+}  // namespace h5zarr::mirror
+
+#endif  // H5ZARR_MIRROR_WRITE_BEHIND_H_

@@ -181,7 +181,8 @@ import sys, h5py, numpy as np
 from versioned_hdf5 import VersionedHDF5File
 with h5py.File(sys.argv[1], "w") as f:
     with VersionedHDF5File(f).stage_version("v1") as new:
-        new.create_dataset("a", data=np.arange(12.).reshape(3, 4))  # chunks of thousands of elements
+        new.create_dataset("a", data=np.arange(12.).reshape(3, 4), chunks=(100, 4))
+        new.create_dataset("b", data=np.arange(5))  # chunks of thousands of elements
 """, tmp_path / "v.h5", plugin=False, connector=None)
     for name in ("v.zarr", "v1.h5"):
         h5zarr("export" if name == "v.zarr" else "import", f"{tmp_path}/v.h5@v1", tmp_path / name)
@@ -264,8 +265,10 @@ def test_what_is_there_is_not_overwritten(source, tmp_path):
     h5zarr("export", source, tmp_path / "x.zarr")
     before = tree(tmp_path / "x.zarr")
     assert "already there" in h5zarr("export", source, tmp_path / "x.zarr", expected=4).stderr
-    assert "already there" in h5zarr("import", tmp_path / "x.zarr", tmp_path / "x.zarr", expected=4).stderr
     assert tree(tmp_path / "x.zarr") == before
+    (tmp_path / "x.h5").write_bytes(b"mine")
+    assert "already there" in h5zarr("import", tmp_path / "x.zarr", tmp_path / "x.h5", expected=4).stderr
+    assert (tmp_path / "x.h5").read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize("words, code", [

@@ -13,10 +13,16 @@ Habits:
   user, password       basic authentication; token: the header X-Token must have it
   missing              the status where nothing is (404)
   s3                   HEAD is answered, not refused; folders of the root are buckets: objects are listed, put and deleted
+  no_conditions        conditional PUTs are answered by 501; unconditional: their conditions are ignored
+  lost_first: N        the first N PUTs of a path are done, and answered by 500
   region: NAME         a bucket of S3 that is there: other signatures are answered by 301 (400 if `malformed`)
   bytes_per_s          a slow body; stall_every: N: each Nth body stops half way and stays open
   encoding             gzip, asked for or not
   chunked              bodies without Content-Length
+  hosts                as a proxy: ports of this machine that stand for "host:port"
+  tls: [CERT, KEY]     https, by the files of a certificate and its key (from the beginning on)
+  authorization        what this header must say; redirect_to: the server of the links of redirects
+  more_headers         of all answers with bytes: [[name, value], …]
 """
 import base64
 import gzip
@@ -26,6 +32,7 @@ import os
 import random
 import select
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -49,6 +56,10 @@ class Server(http.server.ThreadingHTTPServer):
         self.links = {}    # how often a link was used
         self.connections = 0
         self.random = random.Random(habits.get("seed", 0))
+        if "tls" in habits:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*habits["tls"])
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -130,11 +141,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not self.habit("s3") or path is None:
             self.reply(405)
             return
+        if not self.habit("unconditional") and self.fails_condition(path):
+            self.reply(501 if self.habit("no_conditions") else 412)
+            return
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(f"{path}.{threading.get_ident()}", "wb") as file:
             file.write(body)
         os.replace(file.name, path)
+        if self.times <= self.habit("lost_first", 0):
+            self.reply(500)
+            return
         self.reply(200, b"", [("ETag", '"%x"' % os.stat(path).st_mtime_ns)])
+
+    def fails_condition(self, path):
+        now = '"%x"' % os.stat(path).st_mtime_ns if os.path.exists(path) else None
+        new, match = self.headers.get("If-None-Match"), self.headers.get("If-Match")
+        if self.habit("no_conditions") and (new or match):
+            return True
+        return (new == "*" and now is not None) or (match is not None and match != now)
 
     def do_DELETE(self):
         path = self.file_at(urllib.parse.unquote(self.path))
@@ -172,6 +196,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_CONNECT(self):
         """As a proxy: the bytes of both sides, until one ends."""
         host, port = self.path.rsplit(":", 1)
+        if self.path in self.habit("hosts", {}):
+            host, port = "127.0.0.1", self.habit("hosts")[self.path]
         with self.server.lock:
             self.server.log.append({"path": self.path, "status": 200, "connect": True})
         with socket.create_connection((host, int(port))) as there:
@@ -250,6 +276,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                        f"<Error><Code>AuthorizationHeaderMalformed</Code><Region>{region}</Region></Error>".encode(),
                        [] if self.habit("malformed") else [("x-amz-bucket-region", region)])
             return True
+        if self.habit("authorization") and self.headers.get("Authorization") != self.habit("authorization"):
+            self.reply(401)
+            return True
         if self.habit("token") and self.headers.get("X-Token") != self.habit("token"):
             self.reply(403)
             return True
@@ -262,7 +291,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             link = f"{len(self.server.links)}"
             self.server.links[link] = 0
-        target = f"{SIGNED}{link}{urllib.parse.quote(path)}?X-Amz-Signature=hush{link}"
+        target = f"{self.habit('redirect_to', '')}{SIGNED}{link}{urllib.parse.quote(path)}?X-Amz-Signature=hush{link}"
         self.reply(302, b"elsewhere", [("Location", target)])
         return True
 
@@ -294,7 +323,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             tag = "W/" + tag
         if tags == "changing":
             tag = '"%d"' % time.monotonic_ns()
-        headers = [] if tags == "none" else [("ETag", tag)]
+        headers = ([] if tags == "none" else [("ETag", tag)]) + self.habit("more_headers", [])
+        if tags != "none" and self.headers.get("If-None-Match") == tag:
+            self.reply(304, b"", headers)
+            return
         wanted = self.headers.get("If-Match")
         if wanted and (tags not in ("strong", "changing") or wanted != tag):
             self.reply(412)

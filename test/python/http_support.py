@@ -3,6 +3,7 @@ import contextlib
 import json
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -13,17 +14,24 @@ import pytest
 
 
 class Server:
-    def __init__(self, url):
-        self.url = url
+    def __init__(self, port, tls):
+        self.port = port
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        # Its certificate may say anything: only the test itself talks to it so.
+        self.context = ssl._create_unverified_context() if tls else None
+
+    def ask(self, request):
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}),
+                                             urllib.request.HTTPSHandler(context=self.context))
+        with direct.open(request) as answer:
+            return answer.read()
 
     def requests(self):
         """What was asked since the last call (or the last change of habits)."""
-        with urllib.request.urlopen(f"{self.url}/_log") as answer:
-            return json.load(answer)
+        return json.loads(self.ask(f"{self.url}/_log"))
 
     def become(self, **habits):
-        urllib.request.urlopen(urllib.request.Request(
-            f"{self.url}/_habits", data=json.dumps(habits).encode(), method="PUT")).close()
+        self.ask(urllib.request.Request(f"{self.url}/_habits", data=json.dumps(habits).encode(), method="PUT"))
 
 
 @contextlib.contextmanager
@@ -32,7 +40,7 @@ def fault_server(root, **habits):
     process = subprocess.Popen([sys.executable, script, str(root), json.dumps(habits)],
                                stdout=subprocess.PIPE, text=True)
     try:
-        yield Server(f"http://127.0.0.1:{process.stdout.readline().strip()}")
+        yield Server(int(process.stdout.readline()), "tls" in habits)
     finally:
         process.kill()
         process.wait()

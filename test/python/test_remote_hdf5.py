@@ -360,3 +360,15 @@ def test_external_storage_of_a_remote_file_is_refused(tmp_path, monkeypatch):
     with fault_server(tmp_path) as server, h5py.File(f"{server.url}/e.h5", "r") as f:
         with pytest.raises(OSError, match="files of this machine"):
             f["x"][()]
+
+
+@pytest.mark.parametrize("status, kind", [(401, PermissionError), (403, PermissionError), (404, FileNotFoundError),
+                                          (410, FileNotFoundError), (400, OSError)])
+def test_errors_name_what_was_asked_for_and_no_object_of_a_store(root, status, kind):
+    with fault_server(root, missing=status) as server:
+        for name in "none.h5", "deep/none.nwb?token=hush", "none":
+            with pytest.raises(kind) as refused:
+                h5py.File(f"{server.url}/{name}", "r")
+            said = str(refused.value)
+            assert f"{server.url}/{name.partition('?')[0]}" in said and "hush" not in said, said
+            assert "zarr.json" not in said and (str(status) in said or kind is FileNotFoundError), said

@@ -241,8 +241,12 @@ def test_wrong_keys_and_none_are_refused_by_the_server_and_named_by_nobody(serve
             h5py.File("s3://bucket/x.zarr")
         assert "hush" not in str(refused.value) and KEYS["AWS_ACCESS_KEY_ID"] not in str(refused.value)
         use(monkeypatch, url)
-        with pytest.raises(PermissionError, match="403"):
-            h5py.File("s3://bucket/x.zarr", "w")
+        for mode in "r", "w":
+            with pytest.raises(PermissionError, match="403.*AWS_ACCESS_KEY_ID, none of profile 'default'"):
+                h5py.File("s3://bucket/x.zarr", mode)
+        use(monkeypatch, url, AWS_NO_SIGN_REQUEST="true")
+        with pytest.raises(PermissionError, match="403.*AWS_NO_SIGN_REQUEST"):
+            h5py.File("s3://bucket/x.zarr")
 
 
 @pytest.fixture

@@ -43,6 +43,8 @@ struct Config {
   bool missing_is_403 = false;   // missing=403
   std::string headers_file;
   std::string ca_file;           // certificates of authorities
+  std::string cache_dir;         // of remote bytes; empty: none are kept
+  uint64_t cache_dir_bytes = 4ull << 30;
   // Of s3:// alone; empty: as the environment and Amazon's files say.
   std::string s3_endpoint;
   std::string s3_region;

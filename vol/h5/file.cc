@@ -26,6 +26,7 @@
 #include "shadow/stores_above.h"
 #include "store/url.h"
 #include "zarr/hierarchy.h"
+#include "zarr/node_path.h"
 
 namespace h5zarr {
 namespace {
@@ -140,6 +141,18 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
   return RemoveAll(name);
 }
 
+// Of several programs that make the same store and want no other to be there, one goes on: the one that stores
+// the root's document. What it says is written over it at once.
+Status Claim(const FileName& name, const Config& config) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
+  const bool is_v2 = config.zarr_format == 2;
+  const std::string_view document = is_v2 ? R"({"zarr_format":2})"
+                                          : R"({"zarr_format":3,"node_type":"group","attributes":{}})";
+  H5ZARR_ASSIGN_OR_RETURN(const bool is_ours,
+                          store->WriteNew(is_v2 ? zarr::kGroupV2 : zarr::kDocumentV3, AsBytes(document)));
+  return is_ours ? OkStatus() : RefuseExisting(name);
+}
+
 bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
   if (!HasDefaultDriver(fapl)) return false;
   switch (config.create) {
@@ -223,10 +236,17 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "create"));
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags, config));
+    const bool exclusive = (flags & H5F_ACC_EXCL) != 0;
+    if (exclusive) H5ZARR_RETURN_IF_ERROR(Claim(name, config));
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
                                             ExecutorFor(config.threads)));
-    return OpenShadow(store, flags, fcpl, fapl, dxpl, request);
+    Result<void*> file = OpenShadow(store, flags, fcpl, fapl, dxpl, request);
+    if (exclusive && !file.ok()) {
+      host::KeepErrors keep;
+      (void)RemoveAll(name).ok();
+    }
+    return file;
   });
 }
 
@@ -313,6 +333,14 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   return file;
 }
 
+// What lies behind a URL is no file, and no store because of `why`: what is said is of the name that was given, where
+// it need not be a store's.
+Status WhyNeither(const FileName& name, const RemoteObject& object, const Status& why) {
+  if (why.code() == StatusCode::kPermissionDenied && !object.denied.ok()) return object.denied;
+  if (why.code() != StatusCode::kNotFound || name.looks_like_zarr) return why;
+  return NotFoundError(why.message() + ", nor a file");
+}
+
 Status RefuseParquetReferences(const FileName& name) {
   if (!IsFolder(name.path) || !IsParquetReferences(name.path)) return OkStatus();
   return UnsupportedError(
@@ -337,7 +365,9 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       if (object.kind == StoreFileKind::kHdf5) {
         return OpenRemoteHdf5(name, object, flags, config, fapl, dxpl, request);
       }
-      return OpenStore(name, flags, config, fapl, dxpl, request);
+      Result<void*> store = OpenStore(name, flags, config, fapl, dxpl, request);
+      if (store.ok()) return store;
+      return WhyNeither(name, object, store.status());
     }
     H5ZARR_ASSIGN_OR_RETURN(const bool is_store, IsStoreOrNewPart(name));
     if (is_store) return OpenStore(name, flags, config, fapl, dxpl, request);

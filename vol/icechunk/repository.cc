@@ -297,18 +297,34 @@ Result<bool> Repository::SetTag(std::string_view name, const ObjectId& id) {
                               (now ? "leads to snapshot " + ToText(*now) : "was deleted") +
                               ": tags never change");
   }
-  H5ZARR_RETURN_IF_ERROR(
-      store_->Write(TagKey(name), AsBytes("{\"snapshot\":\"" + ToText(id) + "\"}")));
-  return true;
+  return WriteRef(TagKey(name), id, std::nullopt);
 }
 
 Result<bool> Repository::SetBranch(std::string_view name, const ObjectId& id) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<ObjectId> now, FindBranch(name));
+  H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
+  const std::string key = BranchKey(name);
+  Generation generation;
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, store_->Read(key, &generation));
+  if (!bytes) return WriteRef(key, id, std::nullopt);
+  H5ZARR_ASSIGN_OR_RETURN(const ObjectId now, ParseRef(key, bytes->span()));
   if (now == id) return false;
-  H5ZARR_RETURN_IF_ERROR(
-      store_->Write(BranchKey(name), AsBytes("{\"snapshot\":\"" + ToText(id) + "\"}")));
-  return true;
+  return WriteRef(key, id, generation);
+}
+
+// Over the state that was seen, or where there was none: what others did meanwhile stays.
+Result<bool> Repository::WriteRef(const std::string& key, const ObjectId& id,
+                                  const std::optional<Generation>& seen) {
+  const std::string text = "{\"snapshot\":\"" + ToText(id) + "\"}";
+  const Result<bool> written = seen ? store_->Replace(key, AsBytes(text), *seen)
+                                    : store_->WriteNew(key, AsBytes(text));
+  if (written.ok() && *written) return true;
+  // (Where the answer was lost, what is there says who wrote it.)
+  const Result<std::optional<ObjectId>> now = ReadRef(key);
+  if (now.ok() && *now == id) return true;
+  H5ZARR_RETURN_IF_ERROR(written.status());
+  return ChangedError("'" + key + "' in " + store_->Describe() + ": another writer has " +
+                      (seen ? "moved" : "made") + " it meanwhile; try again");
 }
 
 Status Repository::DeleteTag(std::string_view name) {

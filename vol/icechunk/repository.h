@@ -80,8 +80,8 @@ class Repository {
   // Stores a snapshot that is there already, under its id, and its log: for one that follows another from now on.
   Status ReplaceSnapshot(Snapshot* snapshot, const Transaction& transaction);
   // Makes the ref lead to `id`: the one step that shows a version. kAlreadyExists for a tag that
-  // leads elsewhere, or was deleted (tags never change). kInvalidArgument for a name that no ref may
-  // have. True when something was written.
+  // leads elsewhere, or was deleted (tags never change), kChanged where another writer was faster.
+  // kInvalidArgument for a name that no ref may have. True when something was written.
   Result<bool> SetTag(std::string_view name, const ObjectId& id);
   Result<bool> SetBranch(std::string_view name, const ObjectId& id);
   // Nobody finds the tag any more, and its name is not given again.
@@ -99,6 +99,7 @@ class Repository {
   Result<std::optional<ObjectId>> ReadRef(const std::string& key) const;
   Result<std::map<std::string, ObjectId>> ListRefs(std::string_view kind) const;
   Status WriteNew(const std::string& key, ByteSpan bytes, Written* written);
+  Result<bool> WriteRef(const std::string& key, const ObjectId& id, const std::optional<Generation>& seen);
   Status CheckChangeable() const;
 
   Store* store_;

@@ -54,6 +54,8 @@ HttpOptions HttpOptionsOf(const Config& config) {
   options.missing_is_403 = config.missing_is_403;
   options.headers_file = config.headers_file;
   options.ca_file = config.ca_file;
+  options.cache_dir = config.cache_dir;
+  options.cache_dir_bytes = config.cache_dir_bytes;
   return options;
 }
 
@@ -61,6 +63,7 @@ S3Options S3OptionsOf(const Config& config, bool writable) {
   S3Options options;
   options.http = HttpOptionsOf(config);
   options.http.headers_file.clear();  // they are for other servers
+  if (writable) options.http.cache_dir.clear();  // what is written is read where it is
   options.read_only = !writable;
   options.endpoint = config.s3_endpoint;
   options.region = config.s3_region;
@@ -80,40 +83,38 @@ bool NamesZarr(std::string_view url) {
 
 bool NamesReferences(std::string_view url) { return PathOf(url).ends_with(".json"); }
 
-Result<std::unique_ptr<Store>> OpenS3(const std::string& location, bool writable, const Config& config) {
-  if (!writable) {
-    H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(location, config));
-    if (found.kind == StoreFileKind::kZip) return OpenRemoteZipStore(found.file);
-    if (found.file != nullptr) {
-      return UnsupportedError("'" + location + "': no Zarr store, and of files in S3 only ZIP archives "
-                              "and HDF5 files are read");
-    }
-  }
-  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
-                          MakeS3Store(location, S3OptionsOf(config, writable)));
-  store = Traced(std::move(store));
-  if (writable) return store;
-  return zarr::ListByConsolidated(std::move(store));
+Status RefuseVersion(const std::string& location) {
+  return PermissionDeniedError("'" + ShownName(location) +
+                               "': a version of an Icechunk repository can only be read");
 }
 
-Result<std::unique_ptr<Store>> OpenHttp(const std::string& url, bool writable,
-                                        const Config& config) {
+ReferenceOptions ReferenceOptionsOf(const Config& config) {
+  return {HttpOptionsOf(config), S3OptionsOf(config, false)};
+}
+
+Result<std::unique_ptr<Store>> OpenRemote(const std::string& location, bool writable, const Config& config) {
+  H5ZARR_ASSIGN_OR_RETURN(const auto version, FindRemoteIcechunk(location, config));
   if (writable) {
-    return PermissionDeniedError("'" + ShownName(url) + "': over HTTP stores can only be read");
+    if (version) return RefuseVersion(location);
+    return OpenPlace(location, true, config);
   }
-  const HttpOptions options = HttpOptionsOf(config);
-  if (NamesReferences(url)) return OpenRemoteReferences(url, options);
-  H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(url, config));
+  if (version) {
+    H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> place, OpenPlace(version->repository, false, config));
+    return icechunk::OpenSnapshot(std::move(place), version->version, version->node_path);
+  }
+  if (NamesReferences(location)) return OpenRemoteReferences(location, ReferenceOptionsOf(config));
+  H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(location, config));
   switch (found.kind) {
-    case StoreFileKind::kReferences: return OpenRemoteReferences(url, options);
-    case StoreFileKind::kTar: return OpenRemoteTarReferences(found.file, options);
+    case StoreFileKind::kReferences: return OpenRemoteReferences(location, ReferenceOptionsOf(config));
+    case StoreFileKind::kTar:
+      return OpenRemoteTarReferences(found.file, location, ReferenceOptionsOf(config));
     case StoreFileKind::kZip: return OpenRemoteZipStore(found.file);
     case StoreFileKind::kHdf5:
-      return InvalidArgumentError("'" + ShownName(url) + "' is an HDF5 file, and no store");
+      return InvalidArgumentError("'" + ShownName(location) + "' is an HDF5 file, and no store");
     case StoreFileKind::kNone: break;
   }
-  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, MakeHttpStore(url, options));
-  return zarr::ListByConsolidated(Traced(std::move(store)));
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenPlace(location, false, config));
+  return zarr::ListByConsolidated(std::move(store));
 }
 
 // The object at `location`, "s3://bucket/folder/name".
@@ -150,6 +151,20 @@ StoreFileKind KindOf(std::string_view beginning) {
   return LooksLikeReferences(beginning) ? StoreFileKind::kReferences : StoreFileKind::kNone;
 }
 
+// What follows the name of a repository.
+IcechunkLocation TakeVersion(std::string repository, std::string_view rest) {
+  IcechunkLocation parts;
+  parts.repository = std::move(repository);
+  if (rest.starts_with('@')) {
+    rest.remove_prefix(1);
+    parts.version = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(parts.version.size());
+  }
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  parts.node_path = rest;
+  return parts;
+}
+
 }  // namespace
 
 std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
@@ -166,17 +181,29 @@ std::optional<IcechunkLocation> FindIcechunk(const std::string& location) {
   const std::unique_ptr<Store> folder = MakeLocalStore(there, {.read_only = true});
   const Result<bool> found = icechunk::IsRepository(*folder);
   if (!found.ok() || !*found) return std::nullopt;
-  IcechunkLocation parts;
-  std::string_view rest = std::string_view(location).substr(there.size());
-  parts.repository = std::move(there);
-  if (rest.starts_with('@')) {
-    rest.remove_prefix(1);
-    parts.version = rest.substr(0, rest.find('/'));
-    rest.remove_prefix(parts.version.size());
+  const std::string_view rest = std::string_view(location).substr(there.size());
+  return TakeVersion(std::move(there), rest);
+}
+
+Result<std::optional<IcechunkLocation>> FindRemoteIcechunk(const std::string& location, const Config& config) {
+  constexpr std::string_view kEnding = ".icechunk";
+  const std::string_view name = PathOf(location);
+  const std::string_view query = std::string_view(location).substr(name.size());
+  // (What stands before the first '/' behind "://" is a host, perhaps with a user's name, or a bucket.)
+  const std::size_t begin = std::min(name.find('/', name.find("://") + 3), name.size());
+  for (std::size_t end = name.size(); end > begin + 1; --end) {
+    const bool is_version = end < name.size() && name[end] == '@';
+    const bool is_whole = end == name.size() || name[end] == '/';
+    const std::string_view repository = name.substr(0, end);
+    if (!is_version && !(is_whole && repository.ends_with(kEnding))) continue;
+    const std::string place = std::string(repository) + std::string(query);
+    H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(place, false, config));
+    const Result<bool> found = icechunk::IsRepository(*store);
+    if (found.status().code() == StatusCode::kPermissionDenied) continue;
+    if (!found.ok()) return found.status();
+    if (*found) return std::optional(TakeVersion(place, name.substr(end)));
   }
-  if (rest.starts_with('/')) rest.remove_prefix(1);
-  parts.node_path = rest;
-  return parts;
+  return std::optional<IcechunkLocation>();
 }
 
 bool IsPlainFolder(const std::string& location) {
@@ -211,7 +238,10 @@ Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& c
       IsHttpUrl(location) ? RemoteFile::Open(location, HttpOptionsOf(config), config.cache_bytes)
                           : OpenInBucket(location, config);
   // (Servers that list nothing answer so where a store's folder is.)
-  if (opened.status().code() == StatusCode::kPermissionDenied) return found;
+  if (opened.status().code() == StatusCode::kPermissionDenied) {
+    found.denied = opened.status();
+    return found;
+  }
   if (!opened.ok()) return opened.status();
   found.file = std::move(*opened);
   if (found.file == nullptr) return found;
@@ -232,11 +262,24 @@ bool IsParquetReferences(const std::string& path) {
   return zarr::FindMemberText(text, "record_size").has_value();
 }
 
+Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writable, const Config& config) {
+  if (!IsRemoteName(location)) return OpenFolder(location, writable, config);
+  std::unique_ptr<Store> store;
+  if (IsS3Url(location)) {
+    H5ZARR_ASSIGN_OR_RETURN(store, MakeS3Store(location, S3OptionsOf(config, writable)));
+    return Traced(std::move(store));
+  }
+  if (writable) {
+    return PermissionDeniedError("'" + ShownName(location) + "': over HTTP stores can only be read");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(store, MakeHttpStore(location, HttpOptionsOf(config)));
+  return Traced(std::move(store));
+}
+
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config) {
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
-  if (IsHttpUrl(location)) return OpenHttp(location, writable, config);
-  if (IsS3Url(location)) return OpenS3(location, writable, config);
+  if (IsRemoteName(location)) return OpenRemote(location, writable, config);
   const StoreFileKind kind = FindStoreFile(location);
   if (kind != StoreFileKind::kNone) {
     if (writable) {
@@ -244,8 +287,8 @@ Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool wr
       return PermissionDeniedError("'" + location + "': " + what + " can only be read");
     }
     if (kind == StoreFileKind::kZip) return OpenZipStore(location);
-    if (kind == StoreFileKind::kTar) return OpenTarReferences(location, HttpOptionsOf(config));
-    return OpenReferences(location, HttpOptionsOf(config));
+    if (kind == StoreFileKind::kTar) return OpenTarReferences(location, ReferenceOptionsOf(config));
+    return OpenReferences(location, ReferenceOptionsOf(config));
   }
   if (location.ends_with(kLindiFolder)) {
     const std::string document = location + "/lindi.json";
@@ -254,10 +297,7 @@ Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool wr
     }
   }
   if (const auto version = FindIcechunk(location)) {
-    if (writable) {
-      return PermissionDeniedError("'" + location +
-                                   "': a version of an Icechunk repository can only be read");
-    }
+    if (writable) return RefuseVersion(location);
     return icechunk::OpenSnapshot(OpenFolder(version->repository, false, config), version->version,
                                   version->node_path);
   }

@@ -12,7 +12,10 @@
 //                         and x.lindi.d
 //   /a/x.zarr.zip         a ZIP archive of a store (known by its content)
 //   https://host/x.zarr   objects behind a web server
-//   https://host/x.json   a reference file there (by its name); others, archives and HDF5 files by their content
+//   s3://bucket/x.icechunk@v1   a version of a repository there, or behind a web server: names with '@', and below
+//                         names that end in ".icechunk", are looked at so
+//   https://host/x.json   a reference file there, or in a bucket (by its name); others, archives and HDF5 files by
+//                         their content
 //   s3://bucket/x.zarr    objects in a bucket of Amazon S3, or of what speaks its protocol
 // A name is taken literally first: "@v1" is a version only where nothing is called so.
 #ifndef H5ZARR_LOCATION_LOCATION_H_
@@ -44,6 +47,10 @@ std::optional<IcechunkLocation> FindIcechunk(const std::string& location);
 // list of references. Costs a few `stat`.
 bool IsPlainFolder(const std::string& location);
 
+// The same of a remote place, of which it costs requests to know: only names that have an '@', or that
+// end in ".icechunk" (they, or a part), are looked at. Errors of the server, but for those that deny access.
+Result<std::optional<IcechunkLocation>> FindRemoteIcechunk(const std::string& location, const Config& config);
+
 // What the file at `location` may be as a store: by its beginning, of which a block is read, and more only where
 // it is that of a JSON object.
 enum class StoreFileKind {
@@ -61,11 +68,15 @@ StoreFileKind FindStoreFile(const std::string& location);
 struct RemoteObject {
   std::shared_ptr<RemoteFile> file;
   StoreFileKind kind = StoreFileKind::kNone;
+  Status denied;  // where the server would not say what is there: a store's objects may be
 };
 Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& config);
 
 // Whether the folder at `path`, which is no store by itself, holds references in kerchunk's other form.
 bool IsParquetReferences(const std::string& path);
+
+// The objects below `location` as they are, whatever they are: a folder, a bucket's or, to be read, a web server's.
+Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writable, const Config& config);
 
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
 // folder need not exist), except of versions: kNotFound. Of a remote place that is only

@@ -1,30 +1,18 @@
 #include "store/aws_profile.h"
 
-#include <sys/wait.h>
-
-#include <simdjson.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "store/http_call.h"
-#include "store/url.h"
+#include "store/aws_key_sources.h"
 
 namespace h5zarr {
 namespace {
 
-namespace json = simdjson::ondemand;
-
-constexpr std::size_t kMaxAnswerBytes = 64 << 10;
-// The server that Amazon's container service has in every container.
-constexpr char kContainerServer[] = "http://169.254.170.2";
-constexpr int kContainerTimeoutSeconds = 5;
+// Profiles whose roles are taken on by other profiles' roles.
+constexpr int kMaxRoles = 5;
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -54,74 +42,6 @@ AwsSections ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (path.empty() || !file) return {};
   return ParseAwsFile(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
-}
-
-// "2026-11-30T12:00:00Z"; 0 where it is something else.
-std::time_t ParseTime(const std::string& text) {
-  std::tm parts{};
-  const char* const end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (end == nullptr || (*end != 'Z' && *end != '.' && *end != '+' && *end != '\0')) return 0;
-  return timegm(&parts);
-}
-
-// The keys in an answer in JSON. `what` for messages: never what it says.
-Result<AwsCredentials> ParseAnswer(const std::string& text, std::string_view token_name,
-                                   const std::string& what) {
-  const Status failed = PermissionDeniedError(what + " gives no keys for S3");
-  json::parser parser;
-  const simdjson::padded_string padded(text);
-  json::document document;
-  if (parser.iterate(padded).get(document)) return failed;
-  const auto member = [&document](std::string_view name) {
-    std::string_view value;
-    return document.find_field_unordered(name).get_string().get(value) ? std::string()
-                                                                       : std::string(value);
-  };
-  AwsCredentials credentials{member("AccessKeyId"), member("SecretAccessKey"), member(token_name),
-                             ParseTime(member("Expiration"))};
-  if (credentials.access_key.empty() || credentials.secret_key.empty()) return failed;
-  return credentials;
-}
-
-Result<AwsCredentials> RunForKeys(const std::string& command) {
-  const std::string what = "the profile's credential_process";
-  std::FILE* const pipe = popen(command.c_str(), "re");
-  if (pipe == nullptr) return PermissionDeniedError(what + " cannot be started");
-  std::string answer(kMaxAnswerBytes, '\0');
-  answer.resize(std::fread(answer.data(), 1, answer.size(), pipe));
-  const int status = pclose(pipe);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return PermissionDeniedError(what + " failed (exit status " +
-                                 std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1) + ")");
-  }
-  return ParseAnswer(answer, "SessionToken", what);
-}
-
-// As a container's environment says (ECS, EKS).
-Result<std::optional<AwsCredentials>> AskContainer() {
-  std::string address = Variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-  if (!address.empty()) address.insert(0, kContainerServer);
-  if (address.empty()) address = Variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-  if (address.empty()) return std::optional<AwsCredentials>();
-  H5ZARR_ASSIGN_OR_RETURN(const Url url, ParseUrl(address));
-  HttpOptions options;
-  options.retries = 2;
-  options.timeout_s = kContainerTimeoutSeconds;
-  std::string token = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
-  if (const std::string file_name = Variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !file_name.empty()) {
-    std::ifstream file(file_name);
-    std::getline(file, token);
-  }
-  RequestHead head{"GET", url};
-  if (!token.empty()) head.headers.push_back("Authorization: " + token);
-  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<HttpSession> session, HttpSession::Make(url, options));
-  H5ZARR_ASSIGN_OR_RETURN(const HttpCall::Outcome answer, CallNow({std::move(head)}, session));
-  const std::string what = "the container's server of credentials";
-  if (answer.headers.status != 200) {
-    return PermissionDeniedError(what + ": " + answer.headers.ShownStatus());
-  }
-  H5ZARR_ASSIGN_OR_RETURN(AwsCredentials credentials, ParseAnswer(answer.body, "Token", what));
-  return std::optional<AwsCredentials>(std::move(credentials));
 }
 
 }  // namespace
@@ -155,10 +75,13 @@ AwsSections ParseAwsFile(std::string_view text) {
 }
 
 Result<AwsProfile> AwsProfile::Load() {
+  const std::string name = Variable("AWS_PROFILE");
+  return name.empty() ? Load("default", false) : Load(name, true);
+}
+
+Result<AwsProfile> AwsProfile::Load(const std::string& name, bool is_named) {
   AwsProfile profile;
-  profile.name_ = Variable("AWS_PROFILE");
-  const bool is_named = !profile.name_.empty();
-  if (!is_named) profile.name_ = "default";
+  profile.name_ = name;
   AwsSections config = ReadFile(FileNamed("AWS_CONFIG_FILE", "/.aws/config"));
   AwsSections keys = ReadFile(FileNamed("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials"));
   auto settings = config.find("profile " + profile.name_);
@@ -208,31 +131,107 @@ bool AwsProfile::RequesterPays() const {
 
 bool AwsProfile::IsAnonymous() const { return IsTrue(Variable("AWS_NO_SIGN_REQUEST")); }
 
-Result<std::optional<AwsCredentials>> AwsProfile::Credentials() const {
-  if (IsAnonymous()) return std::optional<AwsCredentials>();
+std::string AwsProfile::WhyNoKeys() const {
+  if (IsAnonymous()) return "AWS_NO_SIGN_REQUEST says so";
+  return "there is none in AWS_ACCESS_KEY_ID, none of profile '" + name_ +
+         "' in Amazon's files (~/.aws/credentials, ~/.aws/config), and the environment names no server that has any "
+         "(a machine's own is asked with AWS_EC2_METADATA_DISABLED=false)";
+}
+
+std::optional<AwsCredentials> AwsProfile::EnvironmentKeys() {
   AwsCredentials found{Variable("AWS_ACCESS_KEY_ID"), Variable("AWS_SECRET_ACCESS_KEY"),
                        Variable("AWS_SESSION_TOKEN")};
-  // (A profile that is named goes before keys in the environment only for those without such keys.)
-  if (!found.access_key.empty() && !found.secret_key.empty()) return std::optional(std::move(found));
+  if (found.access_key.empty() || found.secret_key.empty()) return std::nullopt;
+  return found;
+}
+
+std::optional<AwsCredentials> AwsProfile::OwnKeys() const {
   for (const auto* map : {&keys_, &settings_}) {
     const auto member = [map](const char* name) {
       const auto entry = map->find(name);
       return entry == map->end() ? std::string() : entry->second;
     };
-    found = {member("aws_access_key_id"), member("aws_secret_access_key"), member("aws_session_token")};
-    if (!found.access_key.empty() && !found.secret_key.empty()) return std::optional(std::move(found));
+    AwsCredentials found{member("aws_access_key_id"), member("aws_secret_access_key"), member("aws_session_token")};
+    if (!found.access_key.empty() && !found.secret_key.empty()) return found;
   }
+  return std::nullopt;
+}
+
+Result<std::optional<AwsCredentials>> AwsProfile::Credentials() const {
+  if (IsAnonymous()) return std::optional<AwsCredentials>();
+  // (A profile that is named goes before keys in the environment only for those without such keys.)
+  if (auto keys = EnvironmentKeys()) return keys;
+  AwsRole role = RoleOf(Variable("AWS_ROLE_ARN"));
+  const std::string token_file = Variable("AWS_WEB_IDENTITY_TOKEN_FILE");
+  if (!role.arn.empty() && !token_file.empty() && Setting("role_arn").empty()) {
+    role.session_name = Variable("AWS_ROLE_SESSION_NAME");
+    H5ZARR_ASSIGN_OR_RETURN(AwsCredentials keys, AssumeRoleByToken(role, token_file));
+    return std::optional(std::move(keys));
+  }
+  return KeysOfProfile(0);
+}
+
+AwsRole AwsProfile::RoleOf(const std::string& arn) const {
+  AwsRole role;
+  role.arn = arn;
+  role.session_name = Setting("role_session_name");
+  role.external_id = Setting("external_id");
+  role.region = Region();
+  for (const char* name : {"AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"}) {
+    if (role.endpoint.empty()) role.endpoint = Variable(name);
+  }
+  return role;
+}
+
+// By the role that the profile names.
+Result<AwsCredentials> AwsProfile::KeysOfRole(const AwsRole& role, int depth) const {
+  if (const std::string file = Setting("web_identity_token_file"); !file.empty()) {
+    return AssumeRoleByToken(role, file);
+  }
+  if (depth == kMaxRoles) return PermissionDeniedError("profile '" + name_ + "': roles without end");
+  const std::string source = Setting("source_profile"), kind = Setting("credential_source");
+  std::optional<AwsCredentials> by;
+  if (source == name_) {
+    by = OwnKeys();
+  } else if (!source.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(const AwsProfile other, Load(source, true));
+    H5ZARR_ASSIGN_OR_RETURN(by, other.KeysOfProfile(depth + 1));
+  } else if (kind == "Environment") {
+    by = EnvironmentKeys();
+  } else if (kind == "EcsContainer") {
+    H5ZARR_ASSIGN_OR_RETURN(by, AskContainer());
+  } else if (kind == "Ec2InstanceMetadata") {
+    H5ZARR_ASSIGN_OR_RETURN(by, AskInstance());
+  }
+  if (by) return AssumeRole(role, *by);
+  return PermissionDeniedError("profile '" + name_ + "' has a role_arn, but no keys to take the role on with: "
+                               "source_profile, credential_source or web_identity_token_file say whose");
+}
+
+Result<std::optional<AwsCredentials>> AwsProfile::KeysOfProfile(int depth) const {
+  if (const AwsRole role = RoleOf(Setting("role_arn")); !role.arn.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(AwsCredentials keys, KeysOfRole(role, depth));
+    return std::optional(std::move(keys));
+  }
+  if (auto keys = OwnKeys()) return keys;
   if (const std::string command = Setting("credential_process"); !command.empty()) {
-    H5ZARR_ASSIGN_OR_RETURN(found, RunForKeys(command));
-    return std::optional(std::move(found));
+    H5ZARR_ASSIGN_OR_RETURN(AwsCredentials keys, RunForKeys(command));
+    return std::optional(std::move(keys));
   }
-  for (const char* name : {"role_arn", "sso_session", "sso_start_url", "web_identity_token_file"}) {
+  for (const char* name : {"sso_session", "sso_start_url"}) {
     if (Setting(name).empty()) continue;
     return UnsupportedError("profile '" + name_ + "' gets its keys by " + name +
                             ", which is not supported: 'aws configure export-credentials --profile " + name_ +
                             " --format env' gives keys for the environment");
   }
-  return AskContainer();
+  H5ZARR_ASSIGN_OR_RETURN(auto keys, AskContainer());
+  // Where there is no such server the question takes a second: it is asked where somebody says so.
+  const bool may_ask = !Variable("AWS_EC2_METADATA_SERVICE_ENDPOINT").empty() ||
+                       Setting("credential_source") == "Ec2InstanceMetadata" ||
+                       Variable("AWS_EC2_METADATA_DISABLED") == "false";
+  if (keys || !may_ask || IsTrue(Variable("AWS_EC2_METADATA_DISABLED"))) return keys;
+  H5ZARR_ASSIGN_OR_RETURN(keys, AskInstance());
+  return keys;
 }
 
 }  // namespace h5zarr

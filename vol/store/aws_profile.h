@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "store/aws_key_sources.h"
 #include "store/aws_signature.h"
 
 namespace h5zarr {
@@ -32,11 +33,19 @@ class AwsProfile {
   bool RequesterPays() const;
   // Where access is wanted without keys, whatever keys there are.
   bool IsAnonymous() const;
-  // Nothing where there are none. May run the program that the profile names for it, or ask the server that
-  // a container's environment names; may block. kPermissionDenied when these fail.
+  // Nothing where there are none. May run the program that the profile names for it, take on its role, or ask the
+  // server that the environment names; may block. kPermissionDenied when these fail.
   Result<std::optional<AwsCredentials>> Credentials() const;
+  // For messages, where there are none: where they were looked for.
+  std::string WhyNoKeys() const;
 
  private:
+  static Result<AwsProfile> Load(const std::string& name, bool is_named);
+  static std::optional<AwsCredentials> EnvironmentKeys();
+  std::optional<AwsCredentials> OwnKeys() const;
+  AwsRole RoleOf(const std::string& arn) const;
+  Result<AwsCredentials> KeysOfRole(const AwsRole& role, int depth) const;
+  Result<std::optional<AwsCredentials>> KeysOfProfile(int depth) const;
   std::string Setting(const char* name) const;
 
   std::string name_;

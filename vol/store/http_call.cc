@@ -32,7 +32,7 @@ Status HttpCall::Prepare(const HttpLibrary& curl, CURL* handle) {
   const bool has_body = head.method == "PUT" || head.method == "POST";
   if (has_body) {
     // (libcurl's own would be that of forms, and a question that costs a round trip.)
-    head.headers.push_back("Content-Type: application/octet-stream");
+    head.headers.push_back("Content-Type: " + query_.content_type);
     head.headers.push_back("Expect:");
   }
   H5ZARR_RETURN_IF_ERROR(SetUp(curl, handle, head, true));
@@ -85,6 +85,7 @@ HttpTask::Next HttpCall::Finish(CURLcode code, const char* reason) {
                  session_->options().retries);
   }
   outcome_.headers = headers_;
+  if (headers_.status == 401 || headers_.status == 403) outcome_.denied_hint = session_->denied_hint();
   return {};
 }
 

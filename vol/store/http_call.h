@@ -21,6 +21,7 @@ class HttpCall : public HttpTask {
   struct Query {
     RequestHead head;
     ByteSpan body = {};  // must outlive the call
+    std::string content_type = "application/octet-stream";  // of a body
   };
   struct Outcome {
     // Ok when an answer came, whatever its status, that repetition would not change. Redirects are
@@ -28,6 +29,7 @@ class HttpCall : public HttpTask {
     Status status;
     HttpHeaders headers;
     std::string body;
+    std::string denied_hint;  // of the session, where access was denied
     // A former attempt may have had its effect all the same: its answer was lost.
     bool repeated_blindly = false;
   };

@@ -73,6 +73,7 @@ Status HttpFetch::Prepare(const HttpLibrary& curl, CURL* handle) {
   error_text_.clear();
   RequestHead head{"GET", current_url()};
   if (IsStrong(etag_)) head.headers.push_back("If-Match: " + etag_);
+  else if (query_.unless && at_ == begin_) head.headers.push_back("If-None-Match: " + query_.unless->etag);
   const std::string range = RangeText();
   if (!range.empty()) head.headers.push_back("Range: bytes=" + range);
   // A signed URL is its own authorization; servers refuse two.
@@ -285,7 +286,17 @@ HttpFetch::Next HttpFetch::FinishDenied() {
     return Done(OkStatus());
   }
   return Done(PermissionDeniedError(Describe() + ": " + headers_.ShownStatus() +
-                                    ShownErrorCode(error_text_)));
+                                    ShownErrorCode(error_text_) + session_->denied_hint()));
+}
+
+HttpFetch::Next HttpFetch::FinishNotModified() {
+  const auto& [etag, object_bytes] = *query_.unless;
+  outcome_.not_modified = true;
+  outcome_.etag = etag;
+  outcome_.object_bytes = object_bytes;
+  outcome_.generation = GenerationOf(etag, "", object_bytes);
+  session_->NoteState(query_.url.Text(), etag, outcome_.generation, object_bytes);
+  return Done(OkStatus());
 }
 
 HttpFetch::Next HttpFetch::FinishUnsatisfiable() {
@@ -325,6 +336,8 @@ HttpFetch::Next HttpFetch::Succeed() {
   const std::byte* const bytes = query_.target.empty() ? memory_.data() : query_.target.data();
   outcome_.bytes = {bytes, at_ - begin_};
   outcome_.offset = begin_;
+  outcome_.etag = etag_;
+  outcome_.may_be_kept = IsStrong(etag_) && !headers_.no_store;
   session_->NoteState(query_.url.Text(), etag_, outcome_.generation, *object_bytes_);
   return Done(OkStatus());
 }
@@ -409,6 +422,7 @@ HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
     return Retry(reason, !IsOfConnecting(code), PatienceWith(code));
   }
   if (status == 200 || status == 206) return FinishBody(code, reason);
+  if (status == 304 && query_.unless && etag_.empty()) return FinishNotModified();
   const bool redirects =
       status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
   if (redirects && !headers_.location.empty()) return FinishRedirect();

@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "store/disk_cache.h"
 #include "store/http_library.h"
 #include "store/http_session.h"
 #include "store/http_task.h"
@@ -30,10 +31,14 @@ class HttpFetch : public HttpTask {
     MutableByteSpan target;  // as ReadOp::target: must outlive the fetch
     Generation expected;     // when known: else kChanged
     bool may_be_shorter = false;  // of a span without a target: it may reach beyond the object's end
+    std::optional<DiskCache::State> unless = {};  // no bytes are wanted where the object is in this state
   };
   struct Outcome {
     Status status;
     bool absent = false;
+    bool not_modified = false;  // it is in the state that Query::unless says, and there are no bytes
+    bool may_be_kept = false;   // by who reads it, for a later time
+    std::string etag;
     ByteSpan bytes;  // in the target, or owned by the fetch; may begin before or end after the range
                      // where the server knows no ranges
     uint64_t offset = 0;  // of the first byte of `bytes` in the object
@@ -83,6 +88,7 @@ class HttpFetch : public HttpTask {
   Next FinishBody(CURLcode code, const char* reason);
   Next FinishRedirect();
   Next FinishDenied();
+  Next FinishNotModified();
   Next FinishUnsatisfiable();
   Next FinishStatus();
   Next Succeed();

@@ -87,6 +87,7 @@ void HttpHeaders::AddLine(std::string_view line) {
   if (name == "content-length") content_length = ParseNumber(value);
   if (name == "content-range") content_range = ParseContentRange(value);
   if (name == "x-amz-bucket-region") bucket_region = value;
+  if (name == "cache-control" && value.find("no-store") != std::string_view::npos) no_store = true;
   if (name == "retry-after") {
     // (A date is left to our own patience.)
     const std::optional<uint64_t> seconds = ParseNumber(value);

@@ -29,6 +29,7 @@ struct HttpHeaders {
   std::optional<ContentRange> content_range;
   std::optional<int> retry_after_s;
   std::string bucket_region;  // of S3
+  bool no_store = false;      // Cache-Control: nobody is to keep it
 
   // Takes one line of a header. A status line begins a new header: that of the answer itself follows those
   // of interim answers.

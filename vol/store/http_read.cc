@@ -51,7 +51,7 @@ class BatchReader {
 
  private:
   struct Part {
-    std::shared_ptr<HttpFetch> fetch;
+    std::shared_ptr<CachedFetch> fetch;
     bool absent = false;     // known without a request
     bool holds_back = false;  // the object's other parts wait for this one
   };
@@ -75,8 +75,11 @@ class BatchReader {
   // REQUIRES: mutex_ is held.
   void Announce(const ReadPlan::Object& object) {
     const std::size_t parts = object.last_part - object.first_part;
-    const std::string url = url_of_(ops_[plan_.order[plan_.parts[object.first_part].first_op]].key).Text();
-    const bool hold_back = parts > 1 && !session_->Find(url);
+    const ReadOp& first = ops_[plan_.order[plan_.parts[object.first_part].first_op]];
+    const std::optional<HttpSession::Known> known = session_->Find(url_of_(first.key).Text());
+    // (Then those that are in the cache need no requests of their own.)
+    const bool may_be_cached = session_->cache() != nullptr && !first.expected.known();
+    const bool hold_back = parts > 1 && (!known || (may_be_cached && known->seen_time < begin_));
     parts_[object.first_part].holds_back = hold_back;
     for (std::size_t i = 0; i < (hold_back ? 1 : parts); ++i) ready_.push_back(object.first_part + i);
   }
@@ -118,12 +121,20 @@ class BatchReader {
       ready_.pop_front();
       ++in_flight_;
       in_flight_bytes_ += bytes;
-      auto fetch = std::make_shared<HttpFetch>(QueryOf(part), session_,
-                                               [this, index] { OnDone(index); });
+      lock->unlock();
+      auto fetch = std::make_shared<CachedFetch>(QueryOf(part), session_, begin_,
+                                                 [this, index] { OnDone(index); });
+      lock->lock();
       parts_[index].fetch = fetch;
+      if (fetch->request() == nullptr) {
+        arrived_.push_back(index);
+        changed_.notify_one();
+        continue;
+      }
+      if (stopped_) return;
       ++unanswered_;
       lock->unlock();
-      engine_->Submit(std::move(fetch));
+      engine_->Submit(fetch->request());
       lock->lock();
     }
   }
@@ -165,7 +176,7 @@ class BatchReader {
   }
 
   static bool IsAbsent(const Part& part) {
-    return part.absent || (part.fetch->outcome().status.ok() && part.fetch->outcome().absent);
+    return part.absent || part.fetch->is_absent();
   }
 
   // The first part of an object is there: now its others. REQUIRES: mutex_ is held.
@@ -183,7 +194,7 @@ class BatchReader {
     stopped_ = true;
     if (unanswered_ == 0) return;
     for (const Part& part : parts_) {
-      if (part.fetch != nullptr) part.fetch->Cancel();
+      if (part.fetch != nullptr && part.fetch->request() != nullptr) part.fetch->request()->Cancel();
     }
     lock.unlock();
     engine_->NoticeCancelled();
@@ -194,9 +205,7 @@ class BatchReader {
 
   Status Deliver(std::size_t index) {
     const ReadPart& part = plan_.parts[index];
-    if (parts_[index].fetch != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(parts_[index].fetch->outcome().status);
-    }
+    if (parts_[index].fetch != nullptr) H5ZARR_RETURN_IF_ERROR(parts_[index].fetch->Finish());
     const bool absent = IsAbsent(parts_[index]);
     // Pieces of one op are delivered with the last of them.
     if (part.split && pieces_left_[*part.split].fetch_sub(1, std::memory_order_acq_rel) != 1) {
@@ -244,6 +253,7 @@ class BatchReader {
   const UrlOfKey& url_of_;
   const std::shared_ptr<HttpSession>& session_;
   const std::span<ReadOp> ops_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const ReadSink& sink_;
   ReadPlan plan_;
   HttpEngine* const engine_;
@@ -281,14 +291,16 @@ Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>&
 
 Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query,
                                     const std::shared_ptr<HttpSession>& session,
-                                    std::shared_ptr<HttpFetch>* owner) {
+                                    std::shared_ptr<CachedFetch>* owner) {
   HttpWaiter waiter;
-  *owner = std::make_shared<HttpFetch>(std::move(query), session, waiter.OnDone());
-  H5ZARR_RETURN_IF_ERROR(waiter.Submit(*owner));
-  waiter.Wait();
-  const HttpFetch::Outcome& outcome = (*owner)->outcome();
-  if (!outcome.status.ok()) return outcome.status;
-  return outcome;
+  *owner = std::make_shared<CachedFetch>(std::move(query), session, std::chrono::steady_clock::now(),
+                                         waiter.OnDone());
+  if ((*owner)->request() != nullptr) {
+    H5ZARR_RETURN_IF_ERROR(waiter.Submit((*owner)->request()));
+    waiter.Wait();
+  }
+  H5ZARR_RETURN_IF_ERROR((*owner)->Finish());
+  return (*owner)->outcome();
 }
 
 }  // namespace h5zarr

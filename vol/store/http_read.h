@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "store/cached_fetch.h"
 #include "store/http_fetch.h"
 #include "store/http_session.h"
 #include "store/store.h"
@@ -24,10 +25,10 @@ using UrlOfKey = std::function<Url(std::string_view key)>;
 Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session,
                      std::span<ReadOp> ops, const ReadSink& sink, Executor& executor);
 
-// One fetch, waited for.
+// One fetch, waited for. `owner` owns the outcome's bytes.
 Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query,
                                     const std::shared_ptr<HttpSession>& session,
-                                    std::shared_ptr<HttpFetch>* owner);
+                                    std::shared_ptr<CachedFetch>* owner);
 
 }  // namespace h5zarr
 

@@ -70,6 +70,9 @@ Result<std::shared_ptr<HttpSession>> HttpSession::Make(const Url& base,
                                                        SignRequest sign) {
   std::shared_ptr<HttpSession> session(new HttpSession(base, options, std::move(sign)));
   H5ZARR_RETURN_IF_ERROR(session->ReadHeaders());
+  if (!options.cache_dir.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(session->cache_, DiskCache::Open(options.cache_dir, options.cache_dir_bytes));
+  }
   return session;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/disk_cache.h"
 #include "store/http_store.h"
 #include "store/store.h"
 #include "store/url.h"
@@ -40,12 +41,15 @@ using SignRequest = std::function<Result<std::vector<std::string>>(const Request
 
 class HttpSession {
  public:
-  // Reads the file of extra headers, if there is one (kInvalidArgument for a line that is no header).
+  // Reads the file of extra headers, if there is one (kInvalidArgument for a line that is no header), and opens
+  // the cache on disk (DiskCache::Open).
   // They are sent to the origin of `base` only. `sign`: null where requests are not signed.
   static Result<std::shared_ptr<HttpSession>> Make(const Url& base, const HttpOptions& options,
                                                    SignRequest sign = nullptr);
 
   const HttpOptions& options() const { return options_; }
+  // Null where nothing is kept on disk.
+  DiskCache* cache() const { return cache_.get(); }
   // The headers for a request that say who asks.
   Result<std::vector<std::string>> HeadersFor(const RequestHead& head) const;
   // Whether names and passwords for `url` may come from there: nothing else says who asks.
@@ -70,6 +74,10 @@ class HttpSession {
                  uint64_t object_bytes);
   void Forget(const std::string& url);
 
+  // What is added to an error where the server denies access: ", …", or nothing. Set before anything is asked.
+  const std::string& denied_hint() const { return denied_hint_; }
+  void SetDeniedHint(std::string hint) { denied_hint_ = std::move(hint); }
+
   // Whether the server was seen to answer a range with the whole object.
   bool ignores_ranges() const { return ignores_ranges_.load(std::memory_order_relaxed); }
   void NoteIgnoredRange() { ignores_ranges_.store(true, std::memory_order_relaxed); }
@@ -84,6 +92,8 @@ class HttpSession {
   std::map<std::string, std::string> key_of_origin_;  // headers with the user's keys for public archives
   std::vector<std::string> headers_;
   bool has_authorization_ = false;
+  std::shared_ptr<DiskCache> cache_;
+  std::string denied_hint_;
   std::string ca_file_;
   std::string netrc_file_;
   std::atomic<bool> ignores_ranges_ = false;

@@ -52,7 +52,7 @@ class HttpStore : public ReadOnlyStore {
 Result<std::optional<Buffer>> HttpStore::Read(std::string_view key, Generation* generation) {
   H5ZARR_RETURN_IF_ERROR(CheckKey(key));
   if (generation != nullptr) *generation = Generation();
-  std::shared_ptr<HttpFetch> owner;
+  std::shared_ptr<CachedFetch> owner;
   H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
                           FetchNow({base_.WithKey(key), ByteRange::Whole(), {}, {}}, session_, &owner));
   if (outcome.absent) return std::optional<Buffer>();
@@ -69,7 +69,7 @@ Result<std::optional<uint64_t>> HttpStore::ObjectBytes(std::string_view key) {
     return std::optional<uint64_t>(known->object_bytes);
   }
   // (Not by HEAD: servers refuse it where a signed link allows GET alone.)
-  std::shared_ptr<HttpFetch> owner;
+  std::shared_ptr<CachedFetch> owner;
   H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
                           FetchNow({url, ByteRange::Suffix(1), {}, {}}, session_, &owner));
   if (outcome.absent) return std::optional<uint64_t>();

@@ -18,6 +18,9 @@ struct HttpOptions {
   bool missing_is_403 = false;  // servers that do not list answer so where nothing is
   std::string headers_file;     // extra headers for the store's server, one a line
   std::string ca_file;          // certificates of authorities; empty: as the environment says
+  bool direct = false;          // by no proxy, whatever the environment says
+  std::string cache_dir;        // where what was read is kept for other processes (DiskCache); empty: nowhere
+  uint64_t cache_dir_bytes = 4ull << 30;
 };
 
 // The store whose objects lie below `url`; a query is kept behind every key. Sends nothing yet.

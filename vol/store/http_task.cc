@@ -62,6 +62,7 @@ Status HttpTask::SetUp(const HttpLibrary& curl, CURL* handle, const RequestHead&
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &HttpTask::OnBody);
   set(CURLOPT_WRITEDATA, this);
+  if (options.direct) set(CURLOPT_PROXY, "");
   if (!session_->ca_file().empty()) set(CURLOPT_CAINFO, session_->ca_file().c_str());
   if (with_credentials && session_->UsesNetrc(head.url)) {
     set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));

@@ -34,6 +34,7 @@ class LocalStore : public Store {
   }
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
   Result<bool> Delete(std::string_view key) override;
   Status DeletePrefix(std::string_view prefix) override;
@@ -93,6 +94,12 @@ Status LocalStore::Write(std::string_view key, ByteSpan bytes) {
   H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
   return WriteLocalObject(root_, key, bytes, options_, &blocks_);
+}
+
+Result<bool> LocalStore::WriteNew(std::string_view key, ByteSpan bytes) {
+  H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
+  H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
+  return WriteNewLocalObject(root_, key, bytes, options_.durable);
 }
 
 Result<std::unique_ptr<ObjectWriter>> LocalStore::BeginWrite(std::string_view key) {

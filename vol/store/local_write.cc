@@ -66,6 +66,16 @@ Status SyncFile(int fd, const std::string& path) {
   return OkStatus();
 }
 
+// renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
+// An errno, or 0.
+int RenameWithoutReplacing(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  struct stat info;
+  if (lstat(to.c_str(), &info) == 0) return EEXIST;
+  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
 class LocalWriter : public ObjectWriter {
  public:
   LocalWriter(std::string path, bool durable)
@@ -85,6 +95,25 @@ class LocalWriter : public ObjectWriter {
   }
 
   Status Commit() override {
+    H5ZARR_RETURN_IF_ERROR(Finish());
+    if (rename(temp_.path().c_str(), path_.c_str()) != 0) {
+      return ErrnoError(errno, "cannot put '" + path_ + "' in place");
+    }
+    return Keep();
+  }
+
+  // Commit where nothing is in the place; else false.
+  Result<bool> CommitNew() {
+    H5ZARR_RETURN_IF_ERROR(Finish());
+    const int error = RenameWithoutReplacing(temp_.path(), path_);
+    if (error == EEXIST) return false;
+    if (error != 0) return ErrnoError(error, "cannot put '" + path_ + "' in place");
+    H5ZARR_RETURN_IF_ERROR(Keep());
+    return true;
+  }
+
+ private:
+  Status Finish() {
     if (blocks_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(blocks_->Finish());
       blocks_.reset();
@@ -93,14 +122,14 @@ class LocalWriter : public ObjectWriter {
     if (const int error = temp_.file().Close(); error != 0) {
       return ErrnoError(error, "cannot write '" + path_ + "'");
     }
-    if (rename(temp_.path().c_str(), path_.c_str()) != 0) {
-      return ErrnoError(errno, "cannot put '" + path_ + "' in place");
-    }
+    return OkStatus();
+  }
+
+  Status Keep() {
     temp_.Keep();
     return durable_ ? SyncDirectory(directory_) : OkStatus();
   }
 
- private:
   const std::string path_;
   const std::string directory_;
   const bool durable_;
@@ -119,16 +148,6 @@ Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_
   }
   if (error != 0) return ErrnoError(error, "cannot create '" + writer->path() + "'");
   return writer;
-}
-
-// renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
-// An errno, or 0.
-int RenameWithoutReplacing(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  struct stat info;
-  if (lstat(to.c_str(), &info) == 0) return EEXIST;
-  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -165,6 +184,12 @@ Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan 
   }
   H5ZARR_RETURN_IF_ERROR(writer->Append(bytes));
   return writer->Commit();
+}
+
+Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable) {
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, durable));
+  H5ZARR_RETURN_IF_ERROR(writer->Append(bytes));
+  return writer->CommitNew();
 }
 
 Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,

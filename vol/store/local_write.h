@@ -31,6 +31,9 @@ Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
                         const LocalStoreOptions& options, BlockPool* blocks);
 
+// Store::WriteNew of the file `root`/`key`.
+Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable);
+
 // Renames the folder `root`/`from` to `root`/`to`. kNotFound, kAlreadyExists; an empty folder at
 // the target is no object and gives way.
 Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,

@@ -1,9 +1,13 @@
 #include "store/reference_store.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -27,20 +31,24 @@ namespace {
 // Estimates: of a text's bytes decoded.
 constexpr double kDecodeNsPerByte = 2;
 
-// Where the bytes of a reference lie: a URL, or a file of this machine.
+// Where the bytes of a reference lie: a URL, an object in a bucket, or a file of this machine.
 struct Target {
   std::optional<Url> url;
-  std::string path;  // absolute, without the leading '/': a key of the store that is all files
+  std::string bucket;
+  std::string path;  // a key of the bucket, or of the store that is all files
   std::optional<TarMember> within;  // the part of the file that is meant
 };
 
 // Where relative targets lie.
 struct Place {
-  std::optional<Url> url;  // of a remote reference file…
-  std::string folder;      // …or the folder of a local one…
-  std::string archive;     // …or the archive that it is a member of,
+  std::optional<Url> url;  // of a reference file on a web server,
+  std::string bucket;      // or the bucket of one in S3…
+  std::string folder;      // …with its folder there, or the folder of a local one
+  std::string archive;     // the archive that it is a member of,
   TarMembers members;      // with what else is in that,
   Generation generation;   // and of a remote one its state
+
+  bool is_remote() const { return url || !bucket.empty(); }
 };
 
 // The key of the file at `path`, which is absolute: without empty segments and dots.
@@ -58,12 +66,22 @@ std::string KeyOfFile(std::string_view path) {
   return key;
 }
 
+// Takes "s3://bucket/key" apart; no bucket where it is none, or no key of ours.
+std::pair<std::string, std::string> SplitS3(std::string_view location) {
+  if (!IsS3Url(location)) return {};
+  location.remove_prefix(std::string_view("s3://").size());
+  const std::size_t slash = std::min(location.find('/'), location.size());
+  const std::string_view key = location.substr(std::min(slash + 1, location.size()));
+  if (!CheckKey(key).ok()) return {};
+  return {std::string(location.substr(0, slash)), std::string(key)};
+}
+
 class ReferenceStore : public ReadOnlyStore {
  public:
   ReferenceStore(std::unique_ptr<ReferenceIndex> index, std::string name, Place place,
-                 std::shared_ptr<HttpSession> session)
+                 std::shared_ptr<HttpSession> session, S3Options s3_options)
       : index_(std::move(index)), name_(std::move(name)), place_(std::move(place)),
-        session_(std::move(session)),
+        session_(std::move(session)), s3_options_(std::move(s3_options)),
         files_(MakeLocalStore("/", {.read_only = true})) {}
 
   std::string Describe() const override { return name_; }
@@ -94,7 +112,13 @@ class ReferenceStore : public ReadOnlyStore {
     return PermissionDeniedError("'" + name_ + "': references can only be read");
   }
   Result<Target> Locate(std::string_view key, const Reference& reference) const;
-  Status Sort(std::span<ReadOp> ops, Part* texts, Part* files, Part* remote) const;
+  // Ops of a batch by what answers them.
+  struct Sorted {
+    Part texts, files, remote;
+    std::map<std::string, Part> in_bucket;
+  };
+  Status Sort(std::span<ReadOp> ops, Sorted* sorted) const;
+  Result<Store*> BucketStore(const std::string& bucket);
   Status DeliverText(const ReadOp& op, std::size_t index, const Reference& reference,
                      const ReadSink& sink) const;
   ReadSink Translated(const Part& part, std::span<ReadOp> ops, const ReadSink& sink) const;
@@ -103,7 +127,10 @@ class ReferenceStore : public ReadOnlyStore {
   const std::string name_;
   const Place place_;
   const std::shared_ptr<HttpSession> session_;
+  const S3Options s3_options_;
   const std::unique_ptr<Store> files_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Store>> buckets_;  // guarded by mutex_; made when first asked for
 };
 
 Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& reference) const {
@@ -120,8 +147,14 @@ Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& ref
       return Status(StatusCode::kIo, what + " leads to '" + text + "', which is not in the archive", ENOENT);
     }
     target.url = place_.url;
+    target.bucket = place_.bucket;
     target.path = KeyOfFile(place_.archive);
     target.within = member->second;
+    return target;
+  }
+  if (IsS3Url(text)) {
+    std::tie(target.bucket, target.path) = SplitS3(text);
+    if (target.bucket.empty()) return CorruptError(what + " leads to '" + text + "', which is no object's name");
     return target;
   }
   if (IsHttpUrl(text) || (place_.url && !has_scheme)) {
@@ -134,13 +167,14 @@ Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& ref
   if (has_scheme && !is_file) {
     return UnsupportedError(what + " leads to " + text.substr(0, colon) + "://, which is not supported");
   }
-  if (place_.url) {
+  if (place_.is_remote() && has_scheme) {
     return PermissionDeniedError(what + " leads to a file of this machine, which no remote file may name");
   }
   std::string path = is_file ? PercentDecoded(text.substr(7)) : text;
   if (is_file && path.starts_with("localhost/")) path.erase(0, 9);
   target.path = KeyOfFile(path.starts_with('/') ? path : place_.folder + "/" + path);
   if (target.path.empty()) return CorruptError(what + " leads nowhere");
+  target.bucket = place_.bucket;
   return target;
 }
 
@@ -163,13 +197,13 @@ Result<ByteRange> RangeInTarget(const ReadOp& op, const Target& target, const st
   return ByteRange::Span(target.within->offset + offset, range.length);
 }
 
-Status ReferenceStore::Sort(std::span<ReadOp> ops, Part* texts, Part* files, Part* remote) const {
+Status ReferenceStore::Sort(std::span<ReadOp> ops, Sorted* sorted) const {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const ReadOp& op = ops[i];
     H5ZARR_RETURN_IF_ERROR(CheckKey(op.key));
     Reference memory;
     const bool found = index_->Find(op.key, &memory) != nullptr;
-    Part* part = texts;
+    Part* part = &sorted->texts;
     ReadOp moved;
     if (found && memory.kind >= Reference::Kind::kWhole) {
       H5ZARR_ASSIGN_OR_RETURN(Target target, Locate(op.key, memory));
@@ -180,13 +214,13 @@ Status ReferenceStore::Sort(std::span<ReadOp> ops, Part* texts, Part* files, Par
       moved.expected = op.expected;
       moved.sink_cost_ns = op.sink_cost_ns;
       if (target.within && place_.generation.known()) moved.expected = place_.generation;
-      part = target.url ? remote : files;
       moved.key = target.path;
+      part = target.bucket.empty() ? &sorted->files : &sorted->in_bucket[target.bucket];
       if (target.url) {
+        part = &sorted->remote;
         // One key for each object, so that its ranges are joined.
-        const auto [number, is_new] =
-            remote->url_numbers.emplace(target.url->Text(), remote->urls.size());
-        if (is_new) remote->urls.push_back(std::move(*target.url));
+        const auto [number, is_new] = part->url_numbers.emplace(target.url->Text(), part->urls.size());
+        if (is_new) part->urls.push_back(std::move(*target.url));
         moved.key = std::to_string(number->second);
       }
     }
@@ -235,8 +269,11 @@ ReadSink ReferenceStore::Translated(const Part& part, std::span<ReadOp> ops,
 }
 
 Status ReferenceStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
-  Part texts, files, remote;
-  H5ZARR_RETURN_IF_ERROR(Sort(ops, &texts, &files, &remote));
+  Sorted sorted;
+  H5ZARR_RETURN_IF_ERROR(Sort(ops, &sorted));
+  Part& texts = sorted.texts;
+  Part& files = sorted.files;
+  Part& remote = sorted.remote;
   double cost_ns = 0;
   for (std::size_t i = 0; i < texts.indexes.size(); ++i) {
     cost_ns += ops[texts.indexes[i]].sink_cost_ns +
@@ -248,11 +285,24 @@ Status ReferenceStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Ex
   if (!files.ops.empty()) {
     H5ZARR_RETURN_IF_ERROR(files_->ReadBatch(files.ops, Translated(files, ops, sink), executor));
   }
+  for (auto& [bucket, part] : sorted.in_bucket) {
+    H5ZARR_ASSIGN_OR_RETURN(Store* const store, BucketStore(bucket));
+    H5ZARR_RETURN_IF_ERROR(store->ReadBatch(part.ops, Translated(part, ops, sink), executor));
+  }
   if (remote.ops.empty()) return OkStatus();
   const auto url_of = [&remote](std::string_view key) {
     return remote.urls[std::stoul(std::string(key))];
   };
   return ReadHttpBatch(url_of, session_, remote.ops, Translated(remote, ops, sink), executor);
+}
+
+Result<Store*> ReferenceStore::BucketStore(const std::string& bucket) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_ptr<Store>& store = buckets_[bucket];
+  if (store == nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(store, MakeS3Store("s3://" + bucket, s3_options_));
+  }
+  return store.get();
 }
 
 Result<std::optional<Buffer>> ReferenceStore::Read(std::string_view key, Generation* generation) {
@@ -282,14 +332,23 @@ Result<std::optional<uint64_t>> ReferenceStore::ObjectBytes(std::string_view key
   return std::optional<uint64_t>(bytes->size_bytes());
 }
 
+// The first `text_bytes` of `text`, which is larger by ReferenceIndex::kPaddingBytes, are the reference file.
 Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_bytes,
                                                   std::string name, Place place,
-                                                  std::shared_ptr<HttpSession> session) {
+                                                  const ReferenceOptions& options) {
+  std::memset(text.data() + text_bytes, 0, ReferenceIndex::kPaddingBytes);
+  // (Extra headers go to the server that the file is on, and to no other.)
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session,
+                          HttpSession::Make(place.url.value_or(Url()), options.http));
   Result<std::unique_ptr<ReferenceIndex>> index =
       ReferenceIndex::Parse(std::move(text), text_bytes);
   if (!index.ok()) return index.status().WithContext("'" + name + "'");
   return std::unique_ptr<Store>(std::make_unique<ReferenceStore>(
-      std::move(*index), std::move(name), std::move(place), std::move(session)));
+      std::move(*index), std::move(name), std::move(place), std::move(session), options.s3));
+}
+
+Result<Buffer> AllocateText(std::size_t text_bytes) {
+  return Buffer::Allocate(text_bytes + ReferenceIndex::kPaddingBytes);
 }
 
 // LINDI's reference file in its archive.
@@ -301,32 +360,39 @@ Result<TarMember> DocumentOf(const Place& place, const std::string& name) {
 
 // The store of the reference file that is `where` of the file at `path`.
 Result<std::unique_ptr<Store>> OpenLocal(const std::string& path, std::optional<TarMember> where,
-                                         Place place, const HttpOptions& options) {
+                                         Place place, const ReferenceOptions& options) {
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file,
                           OpenForReading(path, WhenBlocked::kError));
   if (!file) return NotFoundError("'" + path + "' is not there");
   if (!where) where = TarMember{0, file->object_bytes};
-  H5ZARR_ASSIGN_OR_RETURN(Buffer text,
-                          Buffer::Allocate(where->size_bytes + ReferenceIndex::kPaddingBytes));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer text, AllocateText(where->size_bytes));
   H5ZARR_RETURN_IF_ERROR(ReadExactly(file->file.fd(), where->offset,
                                      text.span().first(where->size_bytes), path));
-  std::memset(text.data() + where->size_bytes, 0, ReferenceIndex::kPaddingBytes);
-  // (No server is this store's own: extra headers go to none.)
-  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(Url(), options));
-  return MakeReferenceStore(std::move(text), where->size_bytes, path, std::move(place),
-                            std::move(session));
+  return MakeReferenceStore(std::move(text), where->size_bytes, path, std::move(place), options);
+}
+
+// Sets the place of the remote file at `location`; its key where it is in a bucket.
+Result<std::string> SetRemotePlace(const std::string& location, Place* place) {
+  if (!IsS3Url(location)) {
+    H5ZARR_ASSIGN_OR_RETURN(place->url, ParseUrl(location));
+    return std::string();
+  }
+  std::string key;
+  std::tie(place->bucket, key) = SplitS3(location);
+  if (place->bucket.empty()) return InvalidArgumentError("'" + location + "': no name of an object in S3");
+  place->folder = key.substr(0, key.rfind('/') + 1);
+  return key;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const HttpOptions& options) {
+Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const ReferenceOptions& options) {
   Place place;
   place.folder = ParentPath(path);
   return OpenLocal(path, std::nullopt, std::move(place), options);
 }
 
-Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path,
-                                                 const HttpOptions& options) {
+Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path, const ReferenceOptions& options) {
   Place place;
   place.archive = path;
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file,
@@ -341,10 +407,11 @@ Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path,
 }
 
 Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file,
-                                                       const HttpOptions& options) {
+                                                       const std::string& location,
+                                                       const ReferenceOptions& options) {
   Place place;
-  place.url = file->url();
-  place.archive = file->name();
+  H5ZARR_ASSIGN_OR_RETURN(place.archive, SetRemotePlace(location, &place));
+  if (place.url) place.archive = file->name();
   place.generation = file->generation();
   const auto read = [&](uint64_t offset, MutableByteSpan target) {
     return file->Read(offset, target);
@@ -356,33 +423,33 @@ Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFil
   if (!members.ok()) return members.status();
   place.members = std::move(*members);
   H5ZARR_ASSIGN_OR_RETURN(const TarMember document, DocumentOf(place, file->name()));
-  H5ZARR_ASSIGN_OR_RETURN(Buffer text,
-                          Buffer::Allocate(document.size_bytes + ReferenceIndex::kPaddingBytes));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer text, AllocateText(document.size_bytes));
   H5ZARR_RETURN_IF_ERROR(file->Read(document.offset, text.span().first(document.size_bytes)));
-  std::memset(text.data() + document.size_bytes, 0, ReferenceIndex::kPaddingBytes);
-  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session,
-                          HttpSession::Make(file->url(), options));
-  return MakeReferenceStore(std::move(text), document.size_bytes, file->name(), std::move(place),
-                            std::move(session));
+  return MakeReferenceStore(std::move(text), document.size_bytes, file->name(), std::move(place), options);
 }
 
-Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& text_url,
-                                                    const HttpOptions& options) {
-  H5ZARR_ASSIGN_OR_RETURN(Url url, ParseUrl(text_url));
-  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(url, options));
-  std::shared_ptr<HttpFetch> owner;
-  H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
-                          FetchNow({url, ByteRange::Whole(), {}, {}}, session, &owner));
-  if (outcome.absent) return NotFoundError("'" + url.Shown() + "' is not there");
-  const std::size_t bytes = outcome.bytes.size();
-  H5ZARR_ASSIGN_OR_RETURN(Buffer text, Buffer::Allocate(bytes + ReferenceIndex::kPaddingBytes));
-  if (bytes > 0) std::memcpy(text.data(), outcome.bytes.data(), bytes);
-  std::memset(text.data() + bytes, 0, ReferenceIndex::kPaddingBytes);
-  std::string name = url.Shown();
+Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& location,
+                                                    const ReferenceOptions& options) {
   Place place;
-  place.url = std::move(url);
-  return MakeReferenceStore(std::move(text), bytes, std::move(name), std::move(place),
-                            std::move(session));
+  H5ZARR_ASSIGN_OR_RETURN(const std::string key, SetRemotePlace(location, &place));
+  const std::string name = ShownName(location);
+  const auto make = [&](ByteSpan bytes) -> Result<std::unique_ptr<Store>> {
+    H5ZARR_ASSIGN_OR_RETURN(Buffer text, AllocateText(bytes.size()));
+    if (!bytes.empty()) std::memcpy(text.data(), bytes.data(), bytes.size());
+    return MakeReferenceStore(std::move(text), bytes.size(), name, std::move(place), options);
+  };
+  if (place.url) {
+    H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(*place.url, options.http));
+    std::shared_ptr<CachedFetch> owner;
+    H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
+                            FetchNow({*place.url, ByteRange::Whole(), {}, {}}, session, &owner));
+    if (!outcome.absent) return make(outcome.bytes);
+  } else {
+    H5ZARR_ASSIGN_OR_RETURN(const auto bucket, MakeS3Store("s3://" + place.bucket, options.s3));
+    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, bucket->Read(key));
+    if (bytes) return make(bytes->span());
+  }
+  return NotFoundError("'" + name + "' is not there");
 }
 
 }  // namespace h5zarr

@@ -63,7 +63,7 @@ Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text,
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session, HttpSession::Make(url, options));
   HttpFetch::Query query{url, ByteRange::Span(0, kHeadBytes), {}, {}};
   query.may_be_shorter = true;
-  std::shared_ptr<HttpFetch> owner;
+  std::shared_ptr<CachedFetch> owner;
   H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome head,
                           FetchNow(std::move(query), session, &owner));
   if (head.absent) return std::shared_ptr<RemoteFile>();
@@ -113,7 +113,7 @@ Status RemoteFile::KeepWhole() {
                             std::to_string(file_bytes()) + " bytes, is too large to be read whole");
   }
   H5ZARR_ASSIGN_OR_RETURN(whole_, Buffer::Allocate(file_bytes()));
-  std::shared_ptr<HttpFetch> owner;
+  std::shared_ptr<CachedFetch> owner;
   return FetchNow({url_, ByteRange::Whole(), whole_.span(), generation()}, session_, &owner).status();
 }
 

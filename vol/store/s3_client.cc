@@ -57,7 +57,9 @@ Result<Url> S3Url(const std::string& bucket, const std::string& endpoint, const 
 
 Status S3Error(const HttpCall::Outcome& answer, const std::string& what) {
   const std::string message = what + ": " + answer.headers.ShownStatus() + ShownErrorCode(answer.body);
-  if (answer.headers.status == 401 || answer.headers.status == 403) return PermissionDeniedError(message);
+  if (answer.headers.status == 401 || answer.headers.status == 403) {
+    return PermissionDeniedError(message + answer.denied_hint);
+  }
   if (answer.body.find("<Code>NoSuchBucket</Code>") != std::string::npos) {
     return Status(StatusCode::kIo, what + ": there is no such bucket", ENOENT);
   }
@@ -91,6 +93,7 @@ Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket, cons
   H5ZARR_ASSIGN_OR_RETURN(client->session_,
                           HttpSession::Make(base, options.http,
                                             [raw](const RequestHead& head) { return raw->Sign(head); }));
+  if (!client->credentials_) client->session_->SetDeniedHint(", asked without a key: " + client->profile_.WhyNoKeys());
   return client;
 }
 

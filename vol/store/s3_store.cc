@@ -45,6 +45,8 @@ class S3Store : public Store {
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override;
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected) override;
   void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
   Result<bool> Delete(std::string_view key) override;
@@ -77,6 +79,8 @@ class S3Store : public Store {
     if (!options_.read_only) return OkStatus();
     return PermissionDeniedError("'" + Describe() + "' was opened for reading only");
   }
+  Status Settle(const std::string& full_key);
+  Result<std::optional<bool>> WriteIf(const std::string& condition, std::string_view key, ByteSpan bytes);
   S3Upload::OnWritten Remember(const std::string& full_key) const;
   Result<std::vector<S3Page::Object>> ListAll(std::string_view prefix);
   Status DeleteAll(const std::vector<std::string>& full_keys);
@@ -90,21 +94,27 @@ class S3Store : public Store {
 
 // --- reading ---------------------------------------------------------------------------------------
 
-Status S3Store::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
+// Finds the bucket's region by the object `full_key`, where it is not known yet. (Not by HEAD: only an answer with
+// a body always says it.)
+Status S3Store::Settle(const std::string& full_key) {
   H5ZARR_RETURN_IF_ERROR(client_->RefreshKeys());
+  if (client_->is_settled()) return OkStatus();
+  return client_->Call("GET", full_key, "", {"Range: bytes=0-0"}).status();
+}
+
+Status S3Store::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
+  if (ops.empty()) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(CheckKey(ops[0].key));
+  H5ZARR_RETURN_IF_ERROR(Settle(FullKey(ops[0].key)));
   const auto url_of = [this](std::string_view key) { return client_->UrlOf(FullKey(key)); };
   return ReadHttpBatch(url_of, client_->session(), ops, sink, executor);
 }
 
 Result<std::optional<Buffer>> S3Store::Read(std::string_view key, Generation* generation) {
   H5ZARR_RETURN_IF_ERROR(CheckKey(key));
-  H5ZARR_RETURN_IF_ERROR(client_->RefreshKeys());
   if (generation != nullptr) *generation = Generation();
-  if (!client_->is_settled()) {
-    // (Not by HEAD: only an answer with a body always says the region.)
-    H5ZARR_RETURN_IF_ERROR(client_->Call("GET", FullKey(key), "", {"Range: bytes=0-0"}).status());
-  }
-  std::shared_ptr<HttpFetch> owner;
+  H5ZARR_RETURN_IF_ERROR(Settle(FullKey(key)));
+  std::shared_ptr<CachedFetch> owner;
   H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
                           FetchNow({client_->UrlOf(FullKey(key)), ByteRange::Whole(), {}, {}},
                                    client_->session(), &owner));
@@ -201,6 +211,43 @@ Status S3Store::Write(std::string_view key, ByteSpan bytes) {
   if (answer.headers.status != 200) return S3Error(answer, "writing " + Name(key));
   Remember(full_key)(answer.headers.etag, bytes.size());
   return OkStatus();
+}
+
+// Nothing where the server knows no conditions.
+Result<std::optional<bool>> S3Store::WriteIf(const std::string& condition, std::string_view key, ByteSpan bytes) {
+  H5ZARR_RETURN_IF_ERROR(CheckKey(key));
+  H5ZARR_RETURN_IF_ERROR(CheckWritable());
+  const std::string full_key = FullKey(key);
+  H5ZARR_ASSIGN_OR_RETURN(const HttpCall::Outcome answer, client_->Call("PUT", full_key, "", {condition}, bytes));
+  switch (answer.headers.status) {
+    case 200: Remember(full_key)(answer.headers.etag, bytes.size()); return std::optional<bool>(true);
+    case 404: case 412: break;  // 404: what was to be replaced is gone
+    case 501: return std::optional<bool>();
+    default: return S3Error(answer, "writing " + Name(key));
+  }
+  client_->session()->Forget(client_->UrlOf(full_key).Text());
+  if (!answer.repeated_blindly) return std::optional<bool>(false);
+  return Status(StatusCode::kIo, "writing " + Name(key) + ": an attempt whose answer was lost may have written it: " +
+                                     answer.headers.ShownStatus() + " to the next");
+}
+
+Result<bool> S3Store::WriteNew(std::string_view key, ByteSpan bytes) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<bool> written, WriteIf("If-None-Match: *", key, bytes));
+  return written ? Result<bool>(*written) : Store::WriteNew(key, bytes);
+}
+
+Result<bool> S3Store::Replace(std::string_view key, ByteSpan bytes, const Generation& expected) {
+  H5ZARR_RETURN_IF_ERROR(CheckKey(key));
+  const std::string url = client_->UrlOf(FullKey(key)).Text();
+  std::optional<HttpSession::Known> known = client_->session()->Find(url);
+  if (!known || known->etag.empty()) {
+    H5ZARR_RETURN_IF_ERROR(ObjectBytes(key).status());
+    known = client_->session()->Find(url);
+  }
+  if (!known || known->generation != expected) return false;
+  if (known->etag.empty()) return Store::Replace(key, bytes, expected);
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<bool> written, WriteIf("If-Match: " + known->etag, key, bytes));
+  return written ? Result<bool>(*written) : Store::Replace(key, bytes, expected);
 }
 
 void S3Store::StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) {

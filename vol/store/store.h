@@ -123,6 +123,15 @@ class Store {
   // Blocks. Thread-safe for different keys.
   virtual Status Write(std::string_view key, ByteSpan bytes) = 0;
 
+  // Write where there is no object: false, and nothing is changed, where there is one. Of several writers, in whatever
+  // processes, one succeeds where the place can tell (a local file system, S3); elsewhere it is a look before a
+  // Write. An error where it cannot be told whose the object is that is there now. Blocks.
+  virtual Result<bool> WriteNew(std::string_view key, ByteSpan bytes);
+
+  // Write over the object that is in state `expected`: false, and nothing is changed, where it is in another one, or
+  // gone. In S3 of several writers one succeeds; elsewhere it is a look before a Write. Errors as WriteNew. Blocks.
+  virtual Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected);
+
   // Write, whose outcome `done` is told on any thread, before or after this returns: a store where one takes long
   // may have many on their way. `bytes` must last until then. `done` must be quick. Thread-safe for different
   // keys.

@@ -94,6 +94,20 @@ class TracedStore : public Store {
     return status;
   }
 
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override {
+    const Clock::time_point begin = Clock::now();
+    Result<bool> written = store_->WriteNew(key, bytes);
+    SayWrittenIf(key, bytes.size(), begin, written);
+    return written;
+  }
+
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected) override {
+    const Clock::time_point begin = Clock::now();
+    Result<bool> written = store_->Replace(key, bytes, expected);
+    SayWrittenIf(key, bytes.size(), begin, written);
+    return written;
+  }
+
   void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override {
     const Clock::time_point begin = Clock::now();
     store_->StartWrite(key, bytes,
@@ -165,6 +179,12 @@ class TracedStore : public Store {
   }
 
  private:
+  void SayWrittenIf(std::string_view key, uint64_t bytes, Clock::time_point begin,
+                    const Result<bool>& written) const {
+    if (!written.ok() || *written) return SayWritten(key, bytes, begin, written.status());
+    Say("write " + Quote(key) + ": not done, another was first", begin, OkStatus());
+  }
+
   void Say(std::string_view what, Clock::time_point begin, const Status& status) const {
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
     std::string line = store_->Describe();

@@ -43,7 +43,7 @@ bool IsThere(const std::string& path) {
 
 // "FILE@VERSION" taken apart where FILE is a file and the whole is none; else the name, and no version.
 std::pair<std::string, std::string> SplitVersion(const std::string& name) {
-  if (IsHttpUrl(name) || IsThere(name)) return {name, ""};
+  if (IsRemoteName(name) || IsThere(name)) return {name, ""};
   for (std::size_t at = name.rfind('@'); at != std::string::npos && at > 0;
        at = name.rfind('@', at - 1)) {
     const std::string file = name.substr(0, at);
@@ -91,7 +91,7 @@ Result<OpenedFile> OpenAny(const std::string& name, const std::string& config) {
   opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, fapl.get()));
   if (!opened.file.valid()) {
     const Status why = Hdf5Error("'" + ShownName(name) + "'");
-    if (IsHttpUrl(path) || IsThere(path) || FindIcechunk(ParseFileName(path.c_str()).path)) return why;
+    if (IsRemoteName(path) || IsThere(path) || FindIcechunk(ParseFileName(path.c_str()).path)) return why;
     return NotFoundError("'" + name + "' is not there");
   }
   std::string root = "/";

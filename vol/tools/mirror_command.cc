@@ -12,11 +12,12 @@
 #include "base/config.h"
 #include "host/handle.h"
 #include "icechunk/repository.h"
+#include "location/location.h"
 #include "mirror/collect_garbage.h"
 #include "mirror/mirror.h"
 #include "mirror/verify.h"
-#include "store/local_store.h"
 #include "store/temp_name.h"
+#include "store/url.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
@@ -28,10 +29,10 @@ namespace {
 using zarr::Json;
 
 Result<std::string> AbsolutePath(const std::string& path) {
+  if (IsRemoteName(path) || path.starts_with('/')) return path;
   if (path.find("://") != std::string::npos) {
-    return UnsupportedError("'" + path + "': only folders can hold a mirror");
+    return UnsupportedError("'" + path + "': folders, and buckets (s3://), can hold a mirror");
   }
-  if (path.starts_with('/')) return path;
   char folder[PATH_MAX];
   if (getcwd(folder, sizeof folder) == nullptr) return ErrnoError(errno, "the working folder");
   return std::string(folder) + "/" + path;
@@ -40,10 +41,10 @@ Result<std::string> AbsolutePath(const std::string& path) {
 // A killed run, or a crash of the system, must leave what is visible whole: everything is synchronised.
 Result<std::unique_ptr<Store>> OpenFolder(const std::string& path, bool read_only) {
   H5ZARR_ASSIGN_OR_RETURN(const std::string absolute, AbsolutePath(path));
-  LocalStoreOptions options;
-  options.read_only = read_only;
-  options.durable = true;
-  return MakeLocalStore(absolute, options);
+  Config config;
+  H5ZARR_RETURN_IF_ERROR(config.ApplyEnvironment());
+  config.durable = true;
+  return OpenPlace(absolute, !read_only, config);
 }
 
 Json ReportJson(const mirror::MirrorReport& report) {
@@ -220,7 +221,7 @@ const char kMirrorHelp[] =
     "Brings every committed version of a versioned-hdf5 file into an Icechunk repository: a snapshot\n"
     "and a tag a version, chunks once whatever versions share them. Run again, it adds what is new;\n"
     "killed, it goes on where it was. Icechunk, zarr-python and xarray open the repository, and\n"
-    "HDF5 programs under h5zarr: h5py.File(\"FOLDER@VERSION\").\n"
+    "HDF5 programs under h5zarr: h5py.File(\"FOLDER@VERSION\"). FOLDER may be in S3: s3://bucket/name.\n"
     "\n"
     "  --since VERSION    leave out that version and older ones (default: all are mirrored)\n"
     "  --all              mirror all versions (the default)\n"

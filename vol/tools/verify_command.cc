@@ -3,11 +3,11 @@
 
 #include <cstdio>
 
+#include "base/config.h"
 #include "h5/file_name.h"
 #include "location/location.h"
 #include "mirror/hdf5_read.h"
 #include "mirror/verify.h"
-#include "store/local_store.h"
 #include "store/url.h"
 #include "tools/command.h"
 #include "tools/describe.h"
@@ -90,10 +90,18 @@ class Verifier {
 
 // A repository has more than the version that is looked into: all of it must be whole.
 Status VerifyWholeRepository(const std::string& name) {
-  if (IsHttpUrl(name)) return OkStatus();
-  const auto found = FindIcechunk(ParseFileName(name.c_str()).path);
+  if (IsHttpUrl(name)) return OkStatus();  // it cannot be listed
+  Config config;
+  H5ZARR_RETURN_IF_ERROR(config.ApplyEnvironment());
+  const std::string path = ParseFileName(name.c_str()).path;
+  std::optional<IcechunkLocation> found;
+  if (IsS3Url(path)) {
+    H5ZARR_ASSIGN_OR_RETURN(found, FindRemoteIcechunk(path, config));
+  } else {
+    found = FindIcechunk(path);
+  }
   if (!found || !found->version.empty() || !found->node_path.empty()) return OkStatus();
-  const auto store = MakeLocalStore(found->repository, {.read_only = true});
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(found->repository, false, config));
   return mirror::VerifyRepository(store.get()).status();
 }
 

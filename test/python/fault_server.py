@@ -13,7 +13,7 @@ Habits:
   user, password       basic authentication; token: the header X-Token must have it
   missing              the status where nothing is (404)
   s3                   HEAD is answered, not refused; folders of the root are buckets: objects are listed, put and deleted
-  no_conditions        conditional PUTs are answered by 501; unconditional: their conditions are ignored
+  no_conditions        conditional PUTs are answered by 501
   lost_first: N        the first N PUTs of a path are done, and answered by 500
   region: NAME         a bucket of S3 that is there: other signatures are answered by 301 (400 if `malformed`)
   bytes_per_s          a slow body; stall_every: N: each Nth body stops half way and stays open
@@ -50,6 +50,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.root = os.path.realpath(root)
         self.habits = habits
         self.lock = threading.Lock()
+        self.put_lock = threading.Lock()
         self.log = []
         self.requests = 0
         self.seen = {}     # how often a path was asked for
@@ -85,7 +86,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 "connection": self.connection_number,
                 "headers": {k.lower(): v for k, v in self.headers.items()}}
         with self.server.lock:
-            self.server.log.append(note)
+            if self.path != "/_habits":
+                self.server.log.append(note)
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
@@ -141,13 +143,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not self.habit("s3") or path is None:
             self.reply(405)
             return
-        if not self.habit("unconditional") and self.fails_condition(path):
+        with self.server.put_lock:
+            fails = self.fails_condition(path)
+            if not fails:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(f"{path}.{threading.get_ident()}", "wb") as file:
+                    file.write(body)
+                os.replace(file.name, path)
+        if fails:
             self.reply(501 if self.habit("no_conditions") else 412)
             return
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(f"{path}.{threading.get_ident()}", "wb") as file:
-            file.write(body)
-        os.replace(file.name, path)
         if self.times <= self.habit("lost_first", 0):
             self.reply(500)
             return

@@ -18,7 +18,7 @@ from support import run
 API, BUCKET = "api.dandiarchive.org", "dandiarchive.s3.amazonaws.com"
 ASSET = "/api/assets/1b2c/download"
 KEY = "0123456789hush"
-DATA = np.random.default_rng(3).integers(0, 1 << 15, (40, 100, 100), dtype="i2")
+DATA = np.random.default_rng(3).integers(0, 1 << 15, (200, 100, 100), dtype="i2")
 HASH = """
 import h5py, hashlib, sys
 with h5py.File(sys.argv[1], "r") as f:
@@ -38,6 +38,8 @@ def certificates(tmp_path_factory):
 
     openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=our own authority",
             "-keyout", "ca.key", "-out", "ca.pem")
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=another authority",
+            "-keyout", "other.key", "-out", "other.pem")
     openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-keyout", "key.pem", "-out", "request.pem")
     openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
             "-extfile", "names", "-out", "cert.pem")
@@ -116,8 +118,8 @@ def test_nobody_else_gets_the_key(dandi):
         assert not any("authorization" in one["headers"] for one in server.requests())
 
 
-def test_a_server_without_the_archives_certificate_gets_no_key(dandi, certificates, tmp_path):
-    done = dandi.read(f"https://{API}{ASSET}/", SSL_CERT_FILE=str(certificates / "cert.pem"))
+def test_a_server_for_whom_nobody_vouches_gets_no_key(dandi, certificates):
+    done = dandi.read(f"https://{API}{ASSET}/", SSL_CERT_FILE=str(certificates / "other.pem"))
     assert done.returncode != 0 and EXPECTED not in done.stdout
     assert dandi.api.requests() == []
 

@@ -100,7 +100,8 @@ def read(served, giver=None, files=None, tmp_path=None, code=READ, **env):
         (tmp_path / "config").write_text(files)
         names["AWS_CONFIG_FILE"] = str(tmp_path / "config")
     done = run([sys.executable, "-c", code], **(names | {"connector": "zarr trace=3"} | env))
-    assert "hush" not in done.stdout + done.stderr and "token" not in done.stderr.replace("web_identity_token_file", "")
+    said = done.stdout + done.stderr
+    assert not any(secret in said for secret in ("hush", "token0", "web+identity", "instance-token", "machine-token"))
     return done
 
 
@@ -194,8 +195,8 @@ def test_where_no_role_can_be_taken_on_the_error_says_why(served, tmp_path, file
 
 def test_a_machines_own_server_is_asked_where_somebody_says_so(served):
     with giving() as giver:
-        done = read(served, AWS_EC2_METADATA_SERVICE_ENDPOINT=giver.url + "/", http_proxy="http://127.0.0.1:9",
-                    no_proxy=served.url.removeprefix("http://"))
+        done = read(served, AWS_EC2_METADATA_SERVICE_ENDPOINT=giver.url + "/",
+                    http_proxy=served.url)
         assert done.stdout.strip() == "499500", done.stderr
         assert [one["method"] for one in giver.asked] == ["PUT", "GET", "GET"]
         assert signers(served) == {("MACHINE", "machine-token")}

@@ -30,7 +30,8 @@ CachedFetch::CachedFetch(HttpFetch::Query query, std::shared_ptr<HttpSession> se
 }
 
 bool CachedFetch::is_absent() const {
-  return request_ != nullptr && request_->outcome().status.ok() && request_->outcome().absent;
+  return outcome_.absent ||
+         (request_ != nullptr && request_->outcome().status.ok() && request_->outcome().absent);
 }
 
 bool CachedFetch::IsCurrent(const DiskCache::State& state) const {

@@ -184,6 +184,7 @@ Status HttpFetch::BeginBody() {
                         " bytes, expected " + std::to_string(query_.target.size()));
   }
   keeps_body_ = true;
+  if (query_.on_begun && !std::exchange(begun_, true)) query_.on_begun();
   return end_ ? MakeRoom(*end_ - begin_) : OkStatus();
 }
 

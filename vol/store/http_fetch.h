@@ -32,6 +32,8 @@ class HttpFetch : public HttpTask {
     Generation expected;     // when known: else kChanged
     bool may_be_shorter = false;  // of a span without a target: it may reach beyond the object's end
     std::optional<DiskCache::State> unless = {};  // no bytes are wanted where the object is in this state
+    // Called by the engine's thread, at most once, when the first bytes come: the object is there.
+    std::function<void()> on_begun = {};
   };
   struct Outcome {
     Status status;
@@ -94,6 +96,7 @@ class HttpFetch : public HttpTask {
   Next Succeed();
 
   const Query query_;
+  bool begun_ = false;  // on_begun was called
 
   Asking asking_;
   std::optional<Url> location_;  // of a redirect

@@ -35,6 +35,7 @@ class BatchReader {
     for (std::size_t i = 0; i < pieces_left_.size(); ++i) pieces_left_[i] = plan_.split_pieces[i];
     if (session_->ignores_ranges()) ReadObjectsWhole();
     parts_.resize(plan_.parts.size());
+    seen_.resize(plan_.objects.size());
   }
 
   Status Run(Executor& executor) {
@@ -121,8 +122,10 @@ class BatchReader {
       ready_.pop_front();
       ++in_flight_;
       in_flight_bytes_ += bytes;
+      HttpFetch::Query query = QueryOf(part);
+      if (parts_[index].holds_back) query.on_begun = [this, index] { OnBegun(index); };
       lock->unlock();
-      auto fetch = std::make_shared<CachedFetch>(QueryOf(part), session_, begin_,
+      auto fetch = std::make_shared<CachedFetch>(std::move(query), session_, begin_,
                                                  [this, index] { OnDone(index); });
       lock->lock();
       parts_[index].fetch = fetch;
@@ -137,6 +140,14 @@ class BatchReader {
       engine_->Submit(fetch->request());
       lock->lock();
     }
+  }
+
+  // On the engine's thread, while the answer for this part comes: its others need not wait for the end.
+  void OnBegun(std::size_t index) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (stopped_ || !std::exchange(parts_[index].holds_back, false)) return;
+    LetGo(plan_.parts[index].object, false);
+    SubmitSome(&lock);
   }
 
   // On the engine's thread. Nothing of this is touched after the lock is let go of.
@@ -156,7 +167,7 @@ class BatchReader {
       if (stopped_) return OkStatus();
       index = arrived_.front();
       arrived_.pop_front();
-      if (parts_[index].holds_back) LetGo(plan_.parts[index].object, IsAbsent(parts_[index]));
+      if (std::exchange(parts_[index].holds_back, false)) LetGo(plan_.parts[index].object, IsAbsent(parts_[index]));
       SubmitSome(&lock);
     }
     Status status = Deliver(index);
@@ -203,9 +214,23 @@ class BatchReader {
     changed_.wait(lock, [this] { return unanswered_ == 0; });
   }
 
+  // All that is read of an object is of one state of it.
+  Status CheckSame(const ReadPart& part, const HttpFetch::Outcome& outcome) {
+    if (outcome.absent || !outcome.generation.known()) return OkStatus();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Generation& first = seen_[part.object];
+    if (!first.known()) first = outcome.generation;
+    if (first == outcome.generation) return OkStatus();
+    return ChangedError("'" + url_of_(ops_[plan_.order[part.first_op]].key).Shown() +
+                        "': the object has been replaced meanwhile");
+  }
+
   Status Deliver(std::size_t index) {
     const ReadPart& part = plan_.parts[index];
-    if (parts_[index].fetch != nullptr) H5ZARR_RETURN_IF_ERROR(parts_[index].fetch->Finish());
+    if (parts_[index].fetch != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(parts_[index].fetch->Finish());
+      H5ZARR_RETURN_IF_ERROR(CheckSame(part, parts_[index].fetch->outcome()));
+    }
     const bool absent = IsAbsent(parts_[index]);
     // Pieces of one op are delivered with the last of them.
     if (part.split && pieces_left_[*part.split].fetch_sub(1, std::memory_order_acq_rel) != 1) {
@@ -262,6 +287,7 @@ class BatchReader {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::vector<Generation> seen_;      // guarded by mutex_: the state of each object
   std::vector<Part> parts_;           // `fetch` is set under mutex_, and read by whoever has the part
   std::deque<std::size_t> ready_;     // guarded by mutex_: may be submitted
   std::deque<std::size_t> arrived_;   // guarded by mutex_

@@ -116,7 +116,7 @@ def test_a_cut_off_last_chunk_is_whole_if_all_its_elements_are_there(folder):
     (["gone.bin", 0, 64], "is not there"),
     (["data.bin", 190, 64], "data.bin"),
     (["data.bin", 4, 60], "has 60 bytes, expected"),
-    (["s3://bucket/key", 0, 64], "s3://"),
+    (["gs://bucket/key", 0, 64], "gs://"),
     (["http://127.0.0.1:9/x", 0, 64], "127.0.0.1:9"),
     ("base64:!!!!", "base64"),
 ])

@@ -27,7 +27,8 @@ pytestmark = [
 
 # More of both in the long tier: test/suites/mirror_faults.sh.
 KILLS = int(os.environ.get("H5ZARR_MIRROR_KILLS", 16))
-FAILING_CALLS = range(1, 121) if "H5ZARR_MIRROR_KILLS" in os.environ else (1, 2, 4, 7, 11, 20, 35)
+# (Of each thread: strace counts so, and none makes more.)
+FAILING_CALLS = range(1, 31) if "H5ZARR_MIRROR_KILLS" in os.environ else (1, 2, 4, 7, 11, 20)
 
 WRITE = """
 import sys, h5py, numpy as np
@@ -575,6 +576,8 @@ def test_killed_at_any_time_what_is_visible_is_exact_and_a_run_converges(source,
     for attempt in range(KILLS):
         run = subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
         time.sleep(rng.random() * length * 0.6)
+        if run.poll() is not None:
+            length *= 0.8  # a machine that was busy when it was timed
         run.send_signal(signal.SIGKILL)
         killed += run.wait() != 0
         if has_versions(folder):

@@ -641,31 +641,3 @@ def test_names_with_two_underscores_are_names(store):
     path = os.path.join(store, "__first_version__", "__a")
     tensorstore = pytest.importorskip("tensorstore", reason="no tensorstore wheel for this Python")
     assert_equal(tensorstore.open(tensorstore_spec(path)).result().read().result(), np.arange(3))
-
-
-def test_links_keep_their_order_where_a_child_needs_a_later_one(store):
-    with h5py.File(store, "w", track_order=True) as f:
-        f["type"] = np.dtype("<i4")
-        f.create_dataset("data", (3,), dtype=f["type"])
-        f["hard"] = f.create_group("last")
-        f.move("type", "type again")
-        f.move("last", "last again")
-        expected = ["data", "hard", "type again", "last again"]
-        assert list(f) == expected
-    for mode in ("r", "r+", "r"):
-        with h5py.File(store, mode) as f:
-            assert list(f) == expected and f["data"].id.get_type().committed()
-            if mode == "r+":
-                f["new"] = 1
-                expected = [*expected, "new"]
-
-
-def test_hard_links_are_counted_before_all_of_them_were_followed(store):
-    with h5py.File(store, "w") as f:
-        f["a/x"] = 1
-        f["b/y"] = f["a/x"]
-        f["b/root"] = f["/"]
-    with h5py.File(store) as f:
-        assert h5py.h5o.get_info(f["a/x"].id).rc == 2
-    with h5py.File(store) as f:
-        assert h5py.h5o.get_info(f.id).rc == 2

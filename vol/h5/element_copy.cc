@@ -79,7 +79,7 @@ bool AreFew(std::size_t stored, std::span<const uint64_t> chunk, std::span<const
   for (std::size_t d = 0; d < extent.size() && grid; ++d) {
     grid = CheckedMul(*grid, CeilDiv(extent[d], chunk[d]));
   }
-  return !grid || stored < *grid / 2;
+  return !grid || stored == 0 || stored < *grid / 2;
 }
 
 using Boxes = std::optional<std::vector<Box>>;  // nothing: all of the dataset

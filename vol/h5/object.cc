@@ -3,19 +3,10 @@
 #include "h5/connector.h"
 #include "h5/dataset_chunks.h"
 #include "h5/object_copy.h"
-#include "shadow/hdf5_attribute.h"
 #include "shadow/object_times.h"
 
 namespace h5zarr {
 namespace {
-
-// Before objects are asked how many hard links lead to them: where there may be several to one, which the root
-// says, all must be known.
-Status CompleteLinkCounts(shadow::StoreFile& store) {
-  const shadow::NodePtr root = store.root();
-  return shadow::Hdf5Member(root->node.attributes(), "hard_links").is_null() ? OkStatus()
-                                                                          : store.Fill(root, true);
-}
 
 // Of an object in a store, the times that are kept, and not those of the shadow. `info` says which it is.
 void AnswerTimesInStore(H5O_info2_t* info) {
@@ -29,9 +20,6 @@ Status GetInfo(const Place& at, H5VL_object_get_args_t* args, hid_t dxpl, void**
   const unsigned fields = args->args.get_info.fields;
   if ((fields & H5O_INFO_NUM_ATTRS) != 0 && at.store() != nullptr) {
     H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
-  }
-  if ((fields & H5O_INFO_BASIC) != 0 && at.store() != nullptr) {
-    H5ZARR_RETURN_IF_ERROR(CompleteLinkCounts(*at.store()));
   }
   H5VL_object_get_args_t native_args = *args;
   if ((fields & H5O_INFO_TIME) != 0) native_args.args.get_info.fields |= H5O_INFO_BASIC;
@@ -108,10 +96,7 @@ herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
     switch (args->op_type) {
       case H5VL_OBJECT_CHANGE_REF_COUNT: H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object)); break;
-      case H5VL_OBJECT_VISIT:
-        H5ZARR_RETURN_IF_ERROR(FillForVisit(at));
-        if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(CompleteLinkCounts(*at.store()));
-        break;
+      case H5VL_OBJECT_VISIT: H5ZARR_RETURN_IF_ERROR(FillForVisit(at)); break;
       case H5VL_OBJECT_EXISTS: case H5VL_OBJECT_LOOKUP: break;
       case H5VL_OBJECT_FLUSH:
         if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Save());

@@ -7,7 +7,6 @@
 #include "shadow/conventions.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
-#include "shadow/link_order.h"
 #include "shadow/store_file.h"
 #include "shadow/user_links.h"
 #include "store/url.h"
@@ -505,10 +504,6 @@ Status StoreFile::FillGroup(const NodePtr& group) {
   }
   group->group.filling = false;
   group->group.filled = loaded.ok();
-  if (loaded.ok() && group->group.ordered) {
-    H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), group->token));
-    loaded = OrderLinks(native.object(), *names);
-  }
   const Status headers = LoadHeaders(group);
   H5ZARR_RETURN_IF_ERROR(loaded);
   H5ZARR_RETURN_IF_ERROR(headers);

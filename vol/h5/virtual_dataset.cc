@@ -218,14 +218,16 @@ Result<bool> VirtualDataset::LeadsToStore(const transfer::Bounds& bounds) {
 }
 
 Result<bool> VirtualDataset::SourceLeadsToStore(const VirtualMapping& mapping, uint64_t block) {
+  std::string key = KeyOf(mapping.file, mapping.dataset);
+  if (mapping.is_printf()) key += '\0' + std::to_string(block);
+  if (!examined_.insert(key).second) return false;
   H5ZARR_ASSIGN_OR_RETURN(const std::string file, shadow::ExpandSourceName(mapping.file, block));
   H5ZARR_ASSIGN_OR_RETURN(const std::string dataset,
                           shadow::ExpandSourceName(mapping.dataset, block));
-  if (!examined_.insert(KeyOf(file, dataset)).second) return false;
   if (sources_.size() > kMaxOpenSources) H5ZARR_RETURN_IF_ERROR(CloseSources());
   H5ZARR_ASSIGN_OR_RETURN(Object* const source, OpenSource(file, dataset, false));
   if (source == nullptr) {
-    examined_.erase(KeyOf(file, dataset));  // it may come
+    examined_.erase(key);  // it may come
     return false;
   }
   DatasetPart all;

@@ -522,13 +522,6 @@ def test_exit_codes_tell_wrong_words_from_failures(tmp_path, words, code):
     assert bool(done.stderr) == (code != 0)
 
 
-def test_a_file_without_versions_is_refused(tmp_path):
-    with h5py.File(tmp_path / "plain.h5", "w") as f:
-        f["a"] = 1
-    done = mirror(tmp_path / "plain.h5", tmp_path / "m", expected=4)
-    assert "no file of versioned-hdf5" in done.stderr
-
-
 def test_a_folder_with_something_else_in_it_is_left_alone(source, tmp_path):
     zarr.open_group(tmp_path / "x.zarr", mode="w")
     before = objects(tmp_path)

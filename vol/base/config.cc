@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/config_item.h"
 #include "base/percent.h"
 
 namespace h5zarr {
@@ -180,6 +181,10 @@ constexpr Key kKeys[] = {
                                                         {"path", Config::S3Style::kPath},
                                                         {"virtual", Config::S3Style::kVirtual}});
      }},
+    // (What is done to a file, not how: see config_item.h.)
+    {"mirror", "off, the path of a folder", [](std::string_view v, Config*) { return !v.empty(); }},
+    {"mirror_on_error", "warn, fail",
+     [](std::string_view v, Config*) { return v == "warn" || v == "fail"; }},
     {"trace", "0, 1, 2, 3",
      [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},
 };
@@ -197,6 +202,12 @@ std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
+}
+
+std::string VariableOf(std::string_view key) {
+  std::string variable = "H5ZARR_";
+  for (char c : key) variable += static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+  return variable;
 }
 
 Status ApplyOne(std::string_view name, std::string_view value, Config* config) {
@@ -231,14 +242,31 @@ Status Config::Apply(std::string_view text) {
 
 Status Config::ApplyEnvironment() {
   for (const Key& key : kKeys) {
-    std::string variable = "H5ZARR_";
-    for (char c : key.name) variable += static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+    const std::string variable = VariableOf(key.name);
     const char* value = std::getenv(variable.c_str());
     if (value != nullptr && *value != '\0') {
       H5ZARR_RETURN_IF_ERROR(ApplyOne(key.name, value, this).WithContext(variable));
     }
   }
   return OkStatus();
+}
+
+std::optional<std::string> ConfigItem(std::string_view text, std::string_view key) {
+  std::optional<std::string> value;
+  while (!text.empty()) {
+    const std::size_t semicolon = text.find(';');
+    const std::string_view item = Trim(text.substr(0, semicolon));
+    text = semicolon == std::string_view::npos ? std::string_view() : text.substr(semicolon + 1);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || Trim(item.substr(0, equals)) != key) continue;
+    value = PercentDecoded(Trim(item.substr(equals + 1)));
+  }
+  return value;
+}
+
+std::optional<std::string> ConfigItemOfEnvironment(std::string_view key) {
+  const char* const value = std::getenv(VariableOf(key).c_str());
+  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
 }  // namespace h5zarr

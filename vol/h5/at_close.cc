@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "h5/connector.h"
+#include "h5/mirrored_files.h"
 #include "h5zarr/h5zarr.h"
 
 namespace h5zarr {
@@ -68,6 +69,7 @@ void AtClose(void*) {
   host::Guard("at_close", [] {
     GetConnector().resting_store.Drop();
     SaveStores();
+    GetMirroredFiles().UpdateAll();
     CloseRepeatedFiles();
     return OkStatus();
   });

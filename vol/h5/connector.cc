@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "h5/mirrored_files.h"
 #include "h5/request.h"
 #include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
@@ -51,6 +52,7 @@ void ForgetLibrary() {
   connector->external_links_registered = false;
   connector->filters_registered = false;
   connector->registered_at_close = false;
+  GetMirroredFiles().Forget();
 }
 
 Executor* ExecutorFor(int threads) {

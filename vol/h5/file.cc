@@ -16,6 +16,7 @@
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "h5/file_name.h"
+#include "h5/mirrored_files.h"
 #include "h5/open_parts.h"
 #include "h5/remote_open.h"
 #include "h5/view_file.h"
@@ -67,6 +68,12 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags
   store->Attach(object.get());
   GetConnector().stores.Add(store);
   return static_cast<void*>(object.release());
+}
+
+// What HDF5 was asked to open or create is there: from now on it may have a mirror.
+Result<void*> Mirrored(Result<void*> file, const FileName& name, bool writable, hid_t fapl) {
+  if (file.ok()) GetMirroredFiles().NoteOpened(UnderOf(*file), name.path, writable, fapl);
+  return file;
 }
 
 Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
@@ -228,7 +235,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     if (!CreatesZarr(name, config, fapl)) {
       if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
       if (HasDefaultDriver(fapl)) H5ZARR_RETURN_IF_ERROR(RefuseWithinStore(name));
-      return CreateNative(given, flags, fcpl, fapl, dxpl, request);
+      return Mirrored(CreateNative(given, flags, fcpl, fapl, dxpl, request), name, true, fapl);
     }
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
       return Status(StatusCode::kAlreadyExists,
@@ -246,7 +253,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
       host::KeepErrors keep;
       (void)RemoveAll(name).ok();
     }
-    return file;
+    return Mirrored(std::move(file), name, true, fapl);
   });
 }
 
@@ -366,11 +373,14 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
         return OpenRemoteHdf5(name, object, flags, config, fapl, dxpl, request);
       }
       Result<void*> store = OpenStore(name, flags, config, fapl, dxpl, request);
-      if (store.ok()) return store;
-      return WhyNeither(name, object, store.status());
+      if (!store.ok()) return WhyNeither(name, object, store.status());
+      return Mirrored(std::move(store), name, (flags & H5F_ACC_RDWR) != 0, fapl);
     }
+    const bool writable = (flags & H5F_ACC_RDWR) != 0;
     H5ZARR_ASSIGN_OR_RETURN(const bool is_store, IsStoreOrNewPart(name));
-    if (is_store) return OpenStore(name, flags, config, fapl, dxpl, request);
+    if (is_store) {
+      return Mirrored(OpenStore(name, flags, config, fapl, dxpl, request), name, writable, fapl);
+    }
     if (HasDefaultDriver(fapl)) {
       H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
       H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
@@ -385,7 +395,7 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     }
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
     GetConnector().native_files.NoteOpened(under, given, fapl, config);
-    return wrapper;
+    return Mirrored(wrapper, name, writable, fapl);
   });
 }
 
@@ -522,7 +532,8 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
       case H5VL_FILE_FLUSH:
         H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
             object->native.under, host::NativeConnector(), args, dxpl, request)));
-        return SaveFlushed(object, args->args.flush.scope);
+        H5ZARR_RETURN_IF_ERROR(SaveFlushed(object, args->args.flush.scope));
+        return GetMirroredFiles().AfterFlush(*object);
       case H5VL_FILE_REOPEN: {
         H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
             object->native.under, host::NativeConnector(), args, dxpl, request)));
@@ -530,6 +541,7 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
         if (object->store == nullptr) {
           GetConnector().native_files.NoteReopened(*args->args.reopen.file);
         }
+        GetMirroredFiles().NoteReopened(*args->args.reopen.file);
         H5ZARR_ASSIGN_OR_RETURN(*args->args.reopen.file,
                                 Wrap(*args->args.reopen.file, H5I_FILE, object));
         return OkStatus();
@@ -624,17 +636,26 @@ herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void*
   return H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
 }
 
-herr_t file_close(void* object, hid_t dxpl, void** request) {
-  std::optional<unsigned long> native;
-  if (AsObject(object)->store == nullptr) {
-    native = GetConnector().native_files.NumberOf(UnderOf(object));
+herr_t file_close(void* opaque, hid_t dxpl, void** request) {
+  const Object& object = *AsObject(opaque);
+  NativeFiles& native_files = GetConnector().native_files;
+  MirroredFiles& mirrored_files = GetMirroredFiles();
+  const auto mirrored = mirrored_files.NumberOf(object);
+  if (mirrored && !host::HostIsTerminating()) {
+    const herr_t result =
+        host::Guard("file_close", [&] { return mirrored_files.BeforeClose(object); });
+    if (result < 0) return result;
   }
-  if (native) GetConnector().native_files.NoteClosing(*native);
+  const auto native =
+      object.store == nullptr ? native_files.NumberOf(object.native.under) : std::nullopt;
+  if (native) native_files.NoteClosing(*native);
   host::Guard("file_close", [&] {
-    GetConnector().resting_store.NoteClosing(*AsObject(object));
+    GetConnector().resting_store.NoteClosing(object);
     return OkStatus();
   });
-  return CloseObject("file_close", object, H5VLfile_close, dxpl, request);
+  const herr_t closed = CloseObject("file_close", opaque, H5VLfile_close, dxpl, request);
+  if (mirrored && closed >= 0) mirrored_files.NoteClosed(*mirrored);
+  return closed;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/trace.h"
 #include "icechunk/icechunk_store.h"
 #include "icechunk/repository.h"
+#include "location/given_place.h"
 #include "store/http_store.h"
 #include "store/local_store.h"
 #include "store/reference_index.h"
@@ -279,6 +280,7 @@ Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writa
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config) {
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
+  if (std::unique_ptr<Store> given = OpenGivenPlace(location)) return given;
   if (IsRemoteName(location)) return OpenRemote(location, writable, config);
   const StoreFileKind kind = FindStoreFile(location);
   if (kind != StoreFileKind::kNone) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exec/executor.h"
+#include "mirror/lock_mirror.h"
 #include "mirror/remove_tags.h"
 #include "mirror/snapshot_items.h"
 #include "mirror/source_file.h"
@@ -24,21 +25,6 @@ using icechunk::Snapshot;
 
 // Versions are shown together that were added within about so long: to show one waits for the disk.
 constexpr auto kShowAfter = std::chrono::milliseconds(500);
-
-// Something else in the folder is not ours to build upon. What a run that was killed at once leaves
-// behind is.
-Status CheckFolder(Store& store) {
-  const std::set<std::string> ours = {"chunks", "manifests", "refs", "snapshots", "transactions"};
-  H5ZARR_ASSIGN_OR_RETURN(const bool found, icechunk::IsRepository(store));
-  if (found) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const auto entries, store.List(""));
-  for (const ListEntry& entry : entries) {
-    if (ours.contains(entry.name)) continue;
-    return AlreadyExistsError(store.Describe() + " has '" + entry.name +
-                              "' in it, and is no Icechunk repository");
-  }
-  return OkStatus();
-}
 
 class Run {
  public:
@@ -243,12 +229,7 @@ Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& optio
                                              return version.name == options.since;
                                            });
   if (!since_is_there) return NotFoundError("no version '" + options.since + "' in the file");
-  H5ZARR_RETURN_IF_ERROR(CheckFolder(*store));
-  H5ZARR_RETURN_IF_ERROR(icechunk::Repository::WriteFirstSnapshot(store));
-  // Held by one run at a time. This object never changes, so the lock is always the same.
-  H5ZARR_ASSIGN_OR_RETURN(
-      const std::shared_ptr<void> lock,
-      store->Lock(icechunk::SnapshotKey(icechunk::kFirstSnapshot), kWholeArray));
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<void> lock, LockMirror(store));
   WriteBehind behind(store);
   H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository,
                           icechunk::Repository::OpenOrCreate(&behind));

@@ -9,24 +9,21 @@
 #include <vector>
 
 #include "base/status.h"
+#include "mirror/shape.h"
 #include "zarr/json.h"
 #include "zarr/metadata.h"
 
 namespace h5zarr::tools {
 
+using mirror::DimsText;
+using mirror::Shape;
+using mirror::ShapeOf;
+
 // "int32", "float64 big-endian", "string", "{x: float64, n: int32}".
 std::string TypeText(hid_t type);
 
-struct Shape {
-  H5S_class_t kind = H5S_SIMPLE;
-  std::vector<uint64_t> dims;
-  std::vector<uint64_t> max_dims;  // H5S_UNLIMITED: no bound
-};
-Result<Shape> ShapeOf(hid_t space);
-
 // "(3, 4)"; "scalar"; "empty".
 std::string ShapeText(const Shape& shape);
-std::string DimsText(const std::vector<uint64_t>& dims);
 
 // "12.3 KiB".
 std::string BytesText(uint64_t bytes);

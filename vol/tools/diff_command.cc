@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "mirror/hdf5_read.h"
+#include "mirror/object_tree.h"
+#include "mirror/pieces.h"
 #include "shadow/type_map.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
-#include "tools/object_tree.h"
-#include "tools/pieces.h"
 #include "tools/progress.h"
 #include "tools/same_elements.h"
 #include "zarr/json.h"
@@ -22,8 +22,13 @@
 namespace h5zarr::tools {
 namespace {
 
-using Kind = TreeEntry::Kind;
+using mirror::Box;
+using mirror::Elements;
 using mirror::Hdf5Error;
+using mirror::Pieces;
+using mirror::TreeEntry;
+using mirror::VisitTree;
+using Kind = TreeEntry::Kind;
 
 // Everything of one side, by path. Objects are opened again when they are compared.
 struct Item {

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "base/config.h"
+#include "mirror/copy_tree.h"
 #include "mirror/hdf5_read.h"
 #include "tools/command.h"
-#include "tools/copy_tree.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
 #include "tools/interrupts.h"
@@ -20,6 +20,10 @@
 namespace h5zarr::tools {
 namespace {
 
+using mirror::CopyOptions;
+using mirror::CopyReport;
+using mirror::CopyTree;
+using mirror::CreationList;
 namespace fs = std::filesystem;
 
 // Made under this name, and renamed when it is whole: nobody takes half of it for all.
@@ -80,21 +84,6 @@ class Target {
   bool made_ = false;
 };
 
-// What the new file is created with: what the source was, where that is a whole file, and the orders that its
-// root group keeps.
-Result<Handle> CreationList(const OpenedFile& from) {
-  Handle list(from.is_version ? H5Pcreate(H5P_FILE_CREATE) : H5Fget_create_plist(from.file.get()));
-  const Handle root(H5Gget_create_plist(from.root.get()));
-  unsigned order = 0, attribute_order = 0;
-  if (!list.valid() || !root.valid() || H5Pget_link_creation_order(root.get(), &order) < 0 ||
-      H5Pset_link_creation_order(list.get(), order) < 0 ||
-      H5Pget_attr_creation_order(root.get(), &attribute_order) < 0 ||
-      H5Pset_attr_creation_order(list.get(), attribute_order) < 0) {
-    return mirror::Hdf5Error("the file's creation properties");
-  }
-  return list;
-}
-
 void Report(const CopyReport& report, const std::string& name, const Words& words) {
   if (words.has("json")) {
     zarr::Json json;
@@ -116,11 +105,14 @@ int CopyFile(const Words& words, const std::string& config, CopyOptions options,
   const auto copied = [&]() -> Result<CopyReport> {
     H5ZARR_ASSIGN_OR_RETURN(const OpenedFile from, OpenAny(words.operands[0], ThreadsOf(words)));
     Progress progress(words.has("quiet") || words.has("json"));
+    options.progress = [&progress](uint64_t done, uint64_t all, const std::string& what) {
+      progress.Show(done, all, what);
+    };
     Target target(name);
     H5ZARR_ASSIGN_OR_RETURN(const Handle fcpl, CreationList(from));
     H5ZARR_ASSIGN_OR_RETURN(Handle file, target.Create(config, fcpl.get()));
     H5ZARR_ASSIGN_OR_RETURN(const CopyReport report,
-                            CopyTree(from, file.get(), options, &progress));
+                            CopyTree(from, file.get(), options));
     progress.Show(1, 1, "storing");
     H5ZARR_RETURN_IF_ERROR(target.Finish(std::move(file)));
     return report;

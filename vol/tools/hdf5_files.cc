@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -14,7 +13,6 @@
 #include "location/location.h"
 #include "mirror/hdf5_read.h"
 #include "mirror/versions.h"
-#include "shadow/node_state.h"
 #include "store/url.h"
 
 namespace h5zarr::tools {
@@ -26,15 +24,6 @@ constexpr char kConnectorVariable[] = "HDF5_VOL_CONNECTOR";
 
 // Never closed: files may be open until the end.
 hid_t connector_id = H5I_INVALID_HID;
-
-Result<Handle> AccessList(const std::string& config) {
-  Handle fapl(H5Pcreate(H5P_FILE_ACCESS));
-  const ConnectorInfo info{config};
-  if (!fapl.valid() || H5Pset_vol(fapl.get(), connector_id, &info) < 0) {
-    return Hdf5Error("a file access list");
-  }
-  return fapl;
-}
 
 bool IsThere(const std::string& path) {
   struct stat info;
@@ -50,14 +39,6 @@ std::pair<std::string, std::string> SplitVersion(const std::string& name) {
     if (IsThere(file) && !IsFolder(file)) return {file, name.substr(at + 1)};
   }
   return {name, ""};
-}
-
-// The store that an object is in; null for one of an HDF5 file.
-std::shared_ptr<shadow::StoreFile> StoreOf(hid_t object, uint64_t* token) {
-  H5O_info2_t info;
-  if (H5Oget_info3(object, &info, H5O_INFO_BASIC) < 0) return nullptr;
-  *token = host::TokenKey(info.token);
-  return GetConnector().stores.ByFileNumber(info.fileno);
 }
 
 }  // namespace
@@ -87,7 +68,7 @@ Result<OpenedFile> OpenAny(const std::string& name, const std::string& config) {
   OpenedFile opened;
   opened.name = name;
   const auto [path, version] = SplitVersion(name);
-  H5ZARR_ASSIGN_OR_RETURN(const Handle fapl, AccessList(config));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle fapl, mirror::ConnectorFapl(config));
   opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, fapl.get()));
   if (!opened.file.valid()) {
     const Status why = Hdf5Error("'" + ShownName(name) + "'");
@@ -113,7 +94,7 @@ Result<Handle> OpenNative(const std::string& name) {
 }
 
 Result<Handle> CreateFile(const std::string& name, const std::string& config, hid_t fcpl) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle fapl, AccessList(config));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle fapl, mirror::ConnectorFapl(config));
   // Attributes of more than 64 KiB, orders of creation: HDF5 1.8 has them.
   if (H5Pset_libver_bounds(fapl.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0) {
     return Hdf5Error("'" + name + "'");
@@ -126,22 +107,15 @@ Result<Handle> CreateFile(const std::string& name, const std::string& config, hi
 bool IsRemote(const std::string& name) { return name.find("://") != std::string::npos; }
 
 void RemoveStore(const std::string& name) {
-  const auto fapl = AccessList("");
+  const auto fapl = mirror::ConnectorFapl("");
   if (fapl.ok()) H5Fdelete(name.c_str(), fapl->get());
   H5Eclear2(H5E_DEFAULT);
 }
 
 int ZarrFormatOf(hid_t file) {
   uint64_t root = 0;
-  const auto store = StoreOf(file, &root);
+  const auto store = mirror::StoreOf(file, &root);
   return store != nullptr ? store->config().zarr_format : 0;
-}
-
-const zarr::ArrayMetadata* DocumentOf(hid_t dataset) {
-  uint64_t token = 0;
-  const auto store = StoreOf(dataset, &token);
-  const shadow::NodePtr node = store != nullptr ? store->FindNode(token) : nullptr;
-  return node != nullptr && node->node.is_array() ? &node->node.array() : nullptr;
 }
 
 Status CloseWritten(Handle file, const std::string& name) {

@@ -9,9 +9,11 @@
 
 #include "base/status.h"
 #include "host/handle.h"
-#include "zarr/metadata.h"
+#include "mirror/connector_files.h"
 
 namespace h5zarr::tools {
+
+using mirror::OpenedFile;
 
 // Points HDF5's functions at the libhdf5 that this program is linked with (the objects it shares with the
 // plugin know only forwarders), and registers the connector. Once, before any other call of HDF5.
@@ -19,14 +21,6 @@ Status BindHdf5();
 
 // Gives HDF5 the filter LZF, for reading. Part of BindHdf5. False when HDF5 does not take it.
 bool RegisterLzf();
-
-// A part of a file: what a command works on.
-struct OpenedFile {
-  Handle file;
-  Handle root;        // the group that stands for the whole
-  std::string name;   // as the user gave it
-  bool is_version = false;  // `root` is a version of a versioned-hdf5 file
-};
 
 // Opens an HDF5 file, any store, or one version of a versioned-hdf5 file ("FILE.h5@VERSION", where nothing is
 // called so), for reading. `config`: as in the connector string. kNotFound, kIo with HDF5's own words.
@@ -46,8 +40,6 @@ void RemoveStore(const std::string& name);
 
 // The format of the store that `file` is; 0 for an HDF5 file.
 int ZarrFormatOf(hid_t file);
-// The document of a dataset in a store; null for others, and for those that are no arrays there.
-const zarr::ArrayMetadata* DocumentOf(hid_t dataset);
 
 // Closes a file that was written, which is when the last of it is stored.
 Status CloseWritten(Handle file, const std::string& name);

@@ -5,18 +5,21 @@
 #include <cstdio>
 
 #include "mirror/hdf5_read.h"
+#include "mirror/object_tree.h"
 #include "store/url.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
-#include "tools/object_tree.h"
 #include "zarr/json.h"
 
 namespace h5zarr::tools {
 namespace {
 
-using Kind = TreeEntry::Kind;
+using mirror::DocumentOf;
 using mirror::Hdf5Error;
+using mirror::TreeEntry;
+using mirror::VisitTree;
+using Kind = TreeEntry::Kind;
 using zarr::Json;
 
 std::string JoinedWith(const std::vector<std::string>& words, const char* between) {

@@ -20,7 +20,7 @@ constexpr char kHelp[] =
     "  diff      what is not the same in two of them\n"
     "  export    make a plain Zarr store of one, or of one version of it\n"
     "  import    make a plain HDF5 file of a Zarr store\n"
-    "  mirror    versions of a versioned-hdf5 file into an Icechunk repository\n"
+    "  mirror    history of a file or store, in an Icechunk repository\n"
     "  doctor    whether the plugin works with the HDF5 programs of this machine\n"
     "\n"
     "  COMMAND --help    what a command does\n"
@@ -41,7 +41,8 @@ std::vector<Command> Commands() {
       {"diff", kDiffHelp, {}, {"quiet", "json"}, RunDiff},
       {"export", kExportHelp, {"shard", "codec", "threads"}, {"quiet", "json"}, RunExport},
       {"import", kImportHelp, {"codec", "threads"}, {"quiet", "json"}, RunImport},
-      {"mirror", kMirrorHelp, {"since", "codec", "prune", "threads"}, {"all", "verify", "quiet", "json"}, RunMirror},
+      {"mirror", kMirrorHelp, {"since", "codec", "prune", "tag", "threads"},
+       {"all", "verify", "quiet", "json"}, RunMirror},
       {"doctor", kDoctorHelp, {}, {}, RunDoctor},
   };
 }

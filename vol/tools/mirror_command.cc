@@ -1,4 +1,5 @@
-// `h5zarr mirror`: versions of a versioned-hdf5 file into an Icechunk repository.
+// `h5zarr mirror`: versions of a versioned-hdf5 file, or states of any file or store, into an Icechunk
+// repository.
 #include <hdf5.h>
 #include <unistd.h>
 
@@ -15,12 +16,14 @@
 #include "location/location.h"
 #include "mirror/collect_garbage.h"
 #include "mirror/mirror.h"
+#include "mirror/update_mirror.h"
 #include "mirror/verify.h"
 #include "store/temp_name.h"
 #include "store/url.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
+#include "tools/mirror_state_command.h"
 #include "zarr/json.h"
 
 namespace h5zarr::tools {
@@ -76,7 +79,7 @@ void PrintReport(const mirror::MirrorReport& report) {
   }
 }
 
-int Mirror(const Words& words) {
+int MirrorVersions(const Words& words) {
   mirror::MirrorOptions options;
   const std::string codec = words.value("codec", "passthrough");
   if (codec == "portable") {
@@ -189,6 +192,21 @@ int Collect(const std::string& path, const Words& words) {
   return kDone;
 }
 
+int Mirror(const Words& words) {
+  {
+    const auto source = OpenAny(words.operands[0], ThreadsOf(words));
+    if (!source.ok()) return Fail(source.status());
+    const auto versioned = mirror::HasVersions(source->file.get());
+    if (!versioned.ok()) return Fail(versioned.status());
+    if (!*versioned || source->is_version) {
+      const auto store = OpenFolder(words.operands[1], false);
+      return store.ok() ? MirrorState(*source, store->get(), words) : Fail(store.status());
+    }
+  }
+  if (!words.value("tag").empty()) return Misused("--tag: versions have their own names", kMirrorHelp);
+  return MirrorVersions(words);
+}
+
 int Inspect(const std::string& verb, const std::string& path, const Words& words) {
   const auto store = OpenFolder(path, true);
   if (!store.ok()) return Fail(store.status());
@@ -214,6 +232,7 @@ int Inspect(const std::string& verb, const std::string& path, const Words& words
 const char kMirrorHelp[] =
     "usage: h5zarr mirror FILE.h5 FOLDER [--since VERSION] [--codec passthrough|portable]\n"
     "                     [--prune keep|delete] [--threads N] [--verify] [--quiet] [--json]\n"
+    "       h5zarr mirror SOURCE FOLDER [--tag NAME] [--threads N] [--verify] [--quiet] [--json]\n"
     "       h5zarr mirror status FOLDER [--json]\n"
     "       h5zarr mirror verify FOLDER [--quiet]\n"
     "       h5zarr mirror gc FOLDER [--quiet] [--json]\n"
@@ -223,6 +242,9 @@ const char kMirrorHelp[] =
     "killed, it goes on where it was. Icechunk, zarr-python and xarray open the repository, and\n"
     "HDF5 programs under h5zarr: h5py.File(\"FOLDER@VERSION\"). FOLDER may be in S3: s3://bucket/name.\n"
     "\n"
+    "Any other SOURCE, an HDF5 file or a Zarr store, gains a history: where it is not as the last\n"
+    "snapshot has it, the run adds one, and its time as a tag (20260131T123000Z).\n"
+    "\n"
     "  --since VERSION    leave out that version and older ones (default: all are mirrored)\n"
     "  --all              mirror all versions (the default)\n"
     "  --codec            passthrough: chunks as the file has them, where Zarr has codecs for that\n"
@@ -230,6 +252,7 @@ const char kMirrorHelp[] =
     "  --prune            what becomes of versions that the file no longer has: keep (default) or delete.\n"
     "                     Icechunk gives a name no second time: a deleted one cannot be mirrored again\n"
     "  --threads N        how many read, encode and hash (default: those of this machine or container)\n"
+    "  --tag NAME         the tag of the snapshot, where there is something new\n"
     "  --verify           afterwards, read everything and compare it with its checksums\n"
     "  --quiet, --json    say nothing; say it in JSON\n"
     "\n"

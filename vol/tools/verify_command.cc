@@ -7,21 +7,26 @@
 #include "h5/file_name.h"
 #include "location/location.h"
 #include "mirror/hdf5_read.h"
+#include "mirror/object_tree.h"
+#include "mirror/pieces.h"
 #include "mirror/verify.h"
 #include "store/url.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
-#include "tools/object_tree.h"
-#include "tools/pieces.h"
 #include "tools/progress.h"
 #include "zarr/json.h"
 
 namespace h5zarr::tools {
 namespace {
 
-using Kind = TreeEntry::Kind;
+using mirror::Box;
+using mirror::Elements;
 using mirror::Hdf5Error;
+using mirror::Pieces;
+using mirror::TreeEntry;
+using mirror::VisitTree;
+using Kind = TreeEntry::Kind;
 
 class Verifier {
  public:

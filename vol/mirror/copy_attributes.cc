@@ -1,4 +1,4 @@
-#include "tools/copy_attributes.h"
+#include "mirror/copy_attributes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,10 +11,9 @@
 #include "mirror/hdf5_read.h"
 #include "shadow/type_map.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 namespace {
 
-using mirror::Hdf5Error;
 
 herr_t TakeName(hid_t, const char* name, const H5A_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
@@ -89,7 +88,7 @@ Status CopyAttributes(hid_t from, hid_t copy, hid_t to_file, const std::set<std:
   for (const std::string& name : names) {
     if (without.contains(name)) continue;
     const Status copied = [&]() -> Status {
-      H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value, mirror::ReadAttribute(from, name));
+      H5ZARR_ASSIGN_OR_RETURN(shadow::AttributeValue value, ReadAttribute(from, name));
       const Handle source(H5Aopen(from, name.c_str(), H5P_DEFAULT));
       const Handle acpl(H5Aget_create_plist(source.get()));
       H5ZARR_ASSIGN_OR_RETURN(const Handle type, TypeFor(source.get(), to_file));
@@ -121,4 +120,4 @@ Status CopyComment(hid_t from, hid_t copy) {
   return OkStatus();
 }
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror

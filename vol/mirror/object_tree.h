@@ -1,6 +1,6 @@
 // The objects and links below a group, one after the other.
-#ifndef H5ZARR_TOOLS_OBJECT_TREE_H_
-#define H5ZARR_TOOLS_OBJECT_TREE_H_
+#ifndef H5ZARR_MIRROR_OBJECT_TREE_H_
+#define H5ZARR_MIRROR_OBJECT_TREE_H_
 
 #include <hdf5.h>
 
@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "host/handle.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 
 struct TreeEntry {
   enum class Kind {
@@ -44,6 +44,6 @@ Result<std::string> IdentityOf(hid_t object);
 // What the link `name` of `group` is; its object is opened.
 TreeEntry LookAt(hid_t group, const std::string& name);
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror
 
-#endif  // H5ZARR_TOOLS_OBJECT_TREE_H_
+#endif  // H5ZARR_MIRROR_OBJECT_TREE_H_

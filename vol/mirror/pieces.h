@@ -1,6 +1,6 @@
 // The elements of a dataset in pieces: boxes of whole chunks, small enough to be in memory at once.
-#ifndef H5ZARR_TOOLS_PIECES_H_
-#define H5ZARR_TOOLS_PIECES_H_
+#ifndef H5ZARR_MIRROR_PIECES_H_
+#define H5ZARR_MIRROR_PIECES_H_
 
 #include <hdf5.h>
 
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "host/handle.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 
 // Empty vectors: the one element of a scalar.
 struct Box {
@@ -73,6 +73,6 @@ class Elements {
 // The file's space with only `box` selected.
 Result<Handle> SpaceOf(hid_t dataset, const Box& box);
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror
 
-#endif  // H5ZARR_TOOLS_PIECES_H_
+#endif  // H5ZARR_MIRROR_PIECES_H_

@@ -1,4 +1,4 @@
-#include "tools/copy_tree.h"
+#include "mirror/copy_tree.h"
 
 #include <hdf5.h>
 
@@ -10,20 +10,20 @@
 #include <utility>
 #include <vector>
 
+#include "filter/shard_words.h"
+#include "mirror/copy_attributes.h"
 #include "mirror/hdf5_read.h"
+#include "mirror/object_tree.h"
+#include "mirror/pieces.h"
+#include "mirror/shape.h"
 #include "shadow/dataset_map.h"
 #include "shadow/filters_map.h"
 #include "shadow/type_map.h"
-#include "tools/copy_attributes.h"
-#include "tools/describe.h"
-#include "tools/object_tree.h"
-#include "tools/pieces.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 namespace {
 
 using Kind = TreeEntry::Kind;
-using mirror::Hdf5Error;
 
 constexpr unsigned kDeflateLevel = 4;
 
@@ -96,8 +96,8 @@ Result<Handle> GroupList(hid_t group) {
 
 class TreeCopier {
  public:
-  TreeCopier(const OpenedFile& from, hid_t to, const CopyOptions& options, Progress* progress)
-      : from_(from), to_(to), options_(options), progress_(progress) {}
+  TreeCopier(const OpenedFile& from, hid_t to, const CopyOptions& options)
+      : from_(from), to_(to), options_(options) {}
 
   Result<CopyReport> Do() {
     H5ZARR_RETURN_IF_ERROR(VisitTree(from_.root.get(), [this](const TreeEntry& entry) {
@@ -116,6 +116,10 @@ class TreeCopier {
   Status CheckCancelled() const {
     if (!options_.is_cancelled || !options_.is_cancelled()) return OkStatus();
     return Status(StatusCode::kIo, "interrupted", EINTR);
+  }
+
+  void Show(uint64_t done, uint64_t all, const std::string& path) const {
+    if (options_.progress) options_.progress(done, all, path);
   }
 
   Status Copy(const TreeEntry& entry) {
@@ -186,7 +190,7 @@ class TreeCopier {
         options_.only_filters_of_hdf5 && NeedsFiltersOfOthers(dataset, dcpl.get());
     if (!is_virtual && !other_filters && has_own_type && same_bytes &&
         !HasReferences(type.get())) {
-      progress_->Show(0, 1, entry.path);
+      Show(0, 1, entry.path);
       H5ZARR_RETURN_IF_ERROR(CopyByHdf5(entry, lcpl));
       const Handle space(H5Dget_space(dataset));
       const hssize_t elems = H5Sget_simple_extent_npoints(space.get());
@@ -252,9 +256,10 @@ class TreeCopier {
     const zarr::ArrayMetadata* const document = DocumentOf(entry.object.get());
     if (document != nullptr) {
       // (Of a shard its inner chunks: HDF5 reads no parts of chunks.)
-      Storage storage;
-      AddArrayDocument(*document, &storage);
-      for (int d = 0; d < rank && !storage.shards.empty(); ++d) chunk[d] = storage.chunks[d];
+      for (const zarr::CodecSpec& codec : document->codecs) {
+        const auto sharding = filter::ShardingFromCodec(codec);
+        for (int d = 0; sharding && d < rank; ++d) chunk[d] = sharding->inner_shape[d];
+      }
     }
     if (H5Premove_filter(list.get(), H5Z_FILTER_ALL) < 0 ||
         H5Pset_chunk(list.get(), rank, chunk.data()) < 0 || H5Pset_shuffle(list.get()) < 0 ||
@@ -283,7 +288,7 @@ class TreeCopier {
 
   // Of what versioned-hdf5 made, that of the chunks it shares; of others fill value and chunks that fit.
   Result<Handle> ListForVirtual(const TreeEntry& entry, hid_t dcpl) {
-    const auto raw_name = mirror::TextAttribute(entry.object.get(), "raw_data");
+    const auto raw_name = TextAttribute(entry.object.get(), "raw_data");
     if (from_.is_version && raw_name.ok()) {
       const Handle raw(H5Dopen2(from_.file.get(), raw_name->c_str(), H5P_DEFAULT));
       Handle list(raw.valid() ? H5Dget_create_plist(raw.get()) : H5I_INVALID_HID);
@@ -325,7 +330,7 @@ class TreeCopier {
         Pieces::Of(dataset, document != nullptr ? document->chunk_shape : std::vector<uint64_t>()));
     for (uint64_t i = 0; i < pieces.size(); ++i) {
       H5ZARR_RETURN_IF_ERROR(CheckCancelled());
-      progress_->Show(i, pieces.size(), path);
+      Show(i, pieces.size(), path);
       if (!pieces.IsStored(i)) continue;
       const Box box = pieces.At(i);
       H5ZARR_ASSIGN_OR_RETURN(Elements elements, Elements::Read(dataset, box, type.get()));
@@ -360,7 +365,6 @@ class TreeCopier {
   const OpenedFile& from_;
   const hid_t to_;
   const CopyOptions options_;
-  Progress* const progress_;
   CopyReport report_;
   std::map<std::string, std::string> path_of_;  // of objects, by what they are
   std::set<std::string> later_;                 // datasets of references
@@ -369,10 +373,22 @@ class TreeCopier {
 
 }  // namespace
 
-Result<CopyReport> CopyTree(const OpenedFile& from, hid_t to, const CopyOptions& options,
-                            Progress* progress) {
-  TreeCopier copier(from, to, options, progress);
+Result<Handle> CreationList(const OpenedFile& from) {
+  Handle list(from.is_version ? H5Pcreate(H5P_FILE_CREATE) : H5Fget_create_plist(from.file.get()));
+  const Handle root(H5Gget_create_plist(from.root.get()));
+  unsigned order = 0, attribute_order = 0;
+  if (!list.valid() || !root.valid() || H5Pget_link_creation_order(root.get(), &order) < 0 ||
+      H5Pset_link_creation_order(list.get(), order) < 0 ||
+      H5Pget_attr_creation_order(root.get(), &attribute_order) < 0 ||
+      H5Pset_attr_creation_order(list.get(), attribute_order) < 0) {
+    return Hdf5Error("the file's creation properties");
+  }
+  return list;
+}
+
+Result<CopyReport> CopyTree(const OpenedFile& from, hid_t to, const CopyOptions& options) {
+  TreeCopier copier(from, to, options);
   return copier.Do();
 }
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror

@@ -1,4 +1,4 @@
-#include "tools/object_tree.h"
+#include "mirror/object_tree.h"
 
 #include <map>
 #include <utility>
@@ -6,11 +6,10 @@
 
 #include "mirror/hdf5_read.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 namespace {
 
 using Kind = TreeEntry::Kind;
-using mirror::Hdf5Error;
 
 std::string ValueOfLink(hid_t group, const std::string& name, const H5L_info2_t& info) {
   std::string value(info.u.val_size, '\0');
@@ -47,7 +46,7 @@ class Walk {
     }
     H5ZARR_RETURN_IF_ERROR(visit_(entry));
     if (entry.kind != Kind::kGroup) return OkStatus();
-    const auto names = mirror::MemberNames(entry.object.get(), OrderOf(entry.object.get()));
+    const auto names = MemberNames(entry.object.get(), OrderOf(entry.object.get()));
     if (!names.ok()) {
       TreeEntry problem;
       problem.kind = Kind::kUnreadable;
@@ -116,4 +115,4 @@ Status VisitTree(hid_t root, const std::function<Status(const TreeEntry&)>& visi
   return walk.Object(std::move(entry));
 }
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror

@@ -1,6 +1,6 @@
 // What is copied of an object once all objects are there: attributes, comments and references.
-#ifndef H5ZARR_TOOLS_COPY_ATTRIBUTES_H_
-#define H5ZARR_TOOLS_COPY_ATTRIBUTES_H_
+#ifndef H5ZARR_MIRROR_COPY_ATTRIBUTES_H_
+#define H5ZARR_MIRROR_COPY_ATTRIBUTES_H_
 
 #include <hdf5.h>
 
@@ -11,9 +11,9 @@
 #include <string>
 
 #include "base/status.h"
-#include "tools/pieces.h"
+#include "mirror/pieces.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 
 // Makes references of one file lead to the copies in another, which are at the same paths.
 class CopiedReferences {
@@ -35,6 +35,6 @@ Status CopyAttributes(hid_t from, hid_t copy, hid_t to_file, const std::set<std:
                       const CopiedReferences& references);
 Status CopyComment(hid_t from, hid_t copy);
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror
 
-#endif  // H5ZARR_TOOLS_COPY_ATTRIBUTES_H_
+#endif  // H5ZARR_MIRROR_COPY_ATTRIBUTES_H_

@@ -1,4 +1,4 @@
-#include "tools/pieces.h"
+#include "mirror/pieces.h"
 
 #include <algorithm>
 #include <array>
@@ -6,13 +6,12 @@
 
 #include "base/checked.h"
 #include "mirror/hdf5_read.h"
+#include "mirror/shape.h"
 #include "shadow/h5_types.h"
-#include "tools/describe.h"
 
-namespace h5zarr::tools {
+namespace h5zarr::mirror {
 namespace {
 
-using mirror::Hdf5Error;
 
 constexpr uint64_t kPieceBytes = 16 << 20;
 // Of more pieces it is not kept which are stored.
@@ -171,4 +170,4 @@ Elements::~Elements() {
   }
 }
 
-}  // namespace h5zarr::tools
+}  // namespace h5zarr::mirror

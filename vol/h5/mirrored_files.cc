@@ -1,0 +1,143 @@
+#include "h5/mirrored_files.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/config_item.h"
+#include "h5/connector.h"
+#include "h5/file_name.h"
+#include "host/guard.h"
+#include "host/native.h"
+
+namespace h5zarr {
+namespace {
+
+UpdateMirror update_mirror = nullptr;
+
+std::string NameIn(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// What a file access list, or else the environment, says of `key`; "" when nothing does.
+std::string SettingOf(hid_t fapl, std::string_view key) {
+  void* info = nullptr;
+  std::optional<std::string> value;
+  if (H5Pget_vol_info(fapl, &info) >= 0 && info != nullptr) {
+    const std::unique_ptr<ConnectorInfo> copy(static_cast<ConnectorInfo*>(info));
+    value = ConfigItem(copy->text, key);
+  }
+  if (!value) value = ConfigItemOfEnvironment(key);
+  return value.value_or("");
+}
+
+// Where the file at `path` is to be mirrored to; "" for nowhere. A name that ends in '/' is that of a folder of
+// mirrors, one a file.
+std::string DestinationOf(const std::string& path, hid_t fapl) {
+  std::string mirror = SettingOf(fapl, "mirror");
+  if (mirror.empty() || mirror == "off") return "";
+  if (mirror.ends_with('/')) mirror += NameIn(path) + ".icechunk";
+  return ParseFileName(mirror.c_str()).path;
+}
+
+void Warn(const MirroredFile& file, const Status& why) {
+  std::fprintf(stderr, "h5zarr: '%s' is not mirrored to '%s': %s\n", file.path.c_str(),
+               file.destination.c_str(), why.message().c_str());
+}
+
+}  // namespace
+
+MirroredFiles& GetMirroredFiles() {
+  static MirroredFiles* const files = new MirroredFiles;
+  return *files;
+}
+
+void SetUpdateMirror(UpdateMirror update) { update_mirror = update; }
+
+void MirroredFiles::NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl) {
+  if (update_mirror == nullptr || updating_ || (files_.empty() && !writable)) return;
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  const Result<unsigned long> number = host::FileNumber(under);
+  if (!number.ok()) return;
+  const auto known = files_.find(*number);
+  if (known != files_.end() && known->second.pid == getpid()) {
+    ++known->second.handles;
+    return;
+  }
+  const std::string destination = writable ? DestinationOf(path, fapl) : "";
+  if (destination.empty()) return;
+  File& file = files_[*number];
+  file.fapl = Handle(H5Pcopy(fapl));
+  file.mirrored = {path, destination, file.fapl.get()};
+  file.fails = SettingOf(fapl, "mirror_on_error") == "fail";
+  file.pid = getpid();
+  file.handles = 1;
+}
+
+void MirroredFiles::NoteReopened(void* under) {
+  if (files_.empty() || updating_) return;
+  const Result<unsigned long> number = host::FileNumber(under);
+  if (!number.ok()) return;
+  const auto known = files_.find(*number);
+  if (known != files_.end()) ++known->second.handles;
+}
+
+std::optional<unsigned long> MirroredFiles::NumberOf(const Object& object) const {
+  if (files_.empty() || updating_) return std::nullopt;
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  unsigned long number = 0;
+  if (object.native.type == H5I_FILE) {
+    const Result<unsigned long> asked = host::FileNumber(object.native.under);
+    if (!asked.ok()) return std::nullopt;
+    number = *asked;
+  } else {
+    const Result<host::Identity> identity = host::Identify(object.native);
+    if (!identity.ok()) return std::nullopt;
+    number = identity->fileno;
+  }
+  return files_.contains(number) ? std::optional(number) : std::nullopt;
+}
+
+Status MirroredFiles::Bring(const File& file) {
+  if (file.pid != getpid()) return OkStatus();
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  updating_ = true;
+  const Status updated = host::CatchAll([&] { return update_mirror(file.mirrored); });
+  updating_ = false;
+  if (updated.ok()) return OkStatus();
+  if (file.fails) {
+    return updated.WithContext("the mirror '" + file.mirrored.destination + "' of '" +
+                               file.mirrored.path + "'");
+  }
+  Warn(file.mirrored, updated);
+  return OkStatus();
+}
+
+Status MirroredFiles::AfterFlush(const Object& object) {
+  const auto number = NumberOf(object);
+  return number ? Bring(files_.at(*number)) : OkStatus();
+}
+
+Status MirroredFiles::BeforeClose(const Object& object) {
+  const auto number = NumberOf(object);
+  if (!number || files_.at(*number).handles > 1) return OkStatus();
+  return Bring(files_.at(*number));
+}
+
+void MirroredFiles::NoteClosed(unsigned long number) {
+  const auto known = files_.find(number);
+  if (known != files_.end() && --known->second.handles == 0) files_.erase(known);
+}
+
+void MirroredFiles::UpdateAll() {
+  for (auto& [number, file] : files_) {
+    file.fails = false;
+    (void)Bring(file).ok();
+  }
+}
+
+}  // namespace h5zarr

@@ -1,12 +1,8 @@
 // File callbacks: which names are Zarr stores, how their shadow is made, and the file's own questions.
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -19,6 +15,7 @@
 #include "h5/mirrored_files.h"
 #include "h5/open_parts.h"
 #include "h5/remote_open.h"
+#include "h5/store_place.h"
 #include "h5/view_file.h"
 #include "host/host_api.h"
 #include "location/location.h"
@@ -26,8 +23,6 @@
 #include "shadow/object_times.h"
 #include "shadow/stores_above.h"
 #include "store/url.h"
-#include "zarr/hierarchy.h"
-#include "zarr/node_path.h"
 
 namespace h5zarr {
 namespace {
@@ -86,78 +81,6 @@ Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t f
     return host::AlreadyReported();
   }
   return Wrap(under, H5I_FILE, nullptr);
-}
-
-Status RemoveAll(const FileName& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
-                          OpenLocation(name.path, true, Config()));
-  return store->DeletePrefix("");
-}
-
-Status RefuseOccupied(const FileName& name) {
-  return Status(StatusCode::kAlreadyExists,
-                "unable to create '" + name.given +
-                    "': a folder that is neither empty nor a Zarr store is there",
-                EISDIR);
-}
-
-Status RefuseExisting(const FileName& name) {
-  return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': file exists", EEXIST);
-}
-
-// Whether a store was made there. A folder that holds stores reads as a group, too, but is none's to remove.
-bool IsMadeStore(const FileName& name) {
-  if (!IsS3Url(name.path)) return HasRootDocument(name.path);
-  const auto store = OpenLocation(name.path, false, Config());
-  if (!store.ok()) return false;
-  zarr::Hierarchy hierarchy(store->get());
-  const auto root = hierarchy.Open("");
-  return root.ok() && *root && !(*root)->implicit;
-}
-
-// In a bucket a folder is there as long as something is in it.
-Status MakeRoomInBucket(const FileName& name, unsigned flags, const Config& config) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<ListEntry> entries, store->List(""));
-  if (entries.empty()) return OkStatus();
-  if ((flags & H5F_ACC_EXCL) != 0) return RefuseExisting(name);
-  zarr::Hierarchy hierarchy(store.get());
-  H5ZARR_ASSIGN_OR_RETURN(const auto root, hierarchy.Open(""));
-  if (!root || root->implicit) return RefuseOccupied(name);
-  return store->DeletePrefix("");
-}
-
-// Clears the way for a new store: nothing, a store, an empty folder or an empty file (a temporary name
-// that was reserved) may be in it, nothing else.
-Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
-  if (IsS3Url(name.path)) return MakeRoomInBucket(name, flags, config);
-  struct stat status;
-  if (lstat(name.path.c_str(), &status) != 0) return OkStatus();
-  if ((flags & H5F_ACC_EXCL) != 0) return RefuseExisting(name);
-  if (S_ISREG(status.st_mode) && status.st_size == 0) {
-    if (unlink(name.path.c_str()) == 0) return OkStatus();
-    return ErrnoError(errno, "unable to create '" + name.given + "'");
-  }
-  if (!IsFolder(name.path)) {
-    return Status(StatusCode::kAlreadyExists,
-                  "unable to create '" + name.given + "': a file that is no Zarr store is there",
-                  ENOTDIR);
-  }
-  if (IsEmptyFolder(name.path)) return OkStatus();
-  if (!HasRootDocument(name.path) && !FindIcechunk(name.path)) return RefuseOccupied(name);
-  return RemoveAll(name);
-}
-
-// Of several programs that make the same store and want no other to be there, one goes on: the one that stores
-// the root's document. What it says is written over it at once.
-Status Claim(const FileName& name, const Config& config) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
-  const bool is_v2 = config.zarr_format == 2;
-  const std::string_view document = is_v2 ? R"({"zarr_format":2})"
-                                          : R"({"zarr_format":3,"node_type":"group","attributes":{}})";
-  H5ZARR_ASSIGN_OR_RETURN(const bool is_ours,
-                          store->WriteNew(is_v2 ? zarr::kGroupV2 : zarr::kDocumentV3, AsBytes(document)));
-  return is_ours ? OkStatus() : RefuseExisting(name);
 }
 
 bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
@@ -244,14 +167,14 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "create"));
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags, config));
     const bool exclusive = (flags & H5F_ACC_EXCL) != 0;
-    if (exclusive) H5ZARR_RETURN_IF_ERROR(Claim(name, config));
+    if (exclusive) H5ZARR_RETURN_IF_ERROR(ClaimStore(name, config));
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
                             StoreFile::Make(name.path, name.given, true, true, config,
                                             ExecutorFor(config.threads)));
     Result<void*> file = OpenShadow(store, flags, fcpl, fapl, dxpl, request);
     if (exclusive && !file.ok()) {
       host::KeepErrors keep;
-      (void)RemoveAll(name).ok();
+      (void)RemoveStore(name).ok();
     }
     return Mirrored(std::move(file), name, true, fapl);
   });
@@ -500,7 +423,7 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "delete"));
     shadow::StoresAbove above(name.path, Config());
     H5ZARR_RETURN_IF_ERROR(above.InvalidateConsolidated());
-    H5ZARR_RETURN_IF_ERROR(RemoveAll(name));
+    H5ZARR_RETURN_IF_ERROR(RemoveStore(name));
     return above.RewriteConsolidated();
   }
   H5VL_file_specific_args_t native_args = *args;

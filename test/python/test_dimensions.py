@@ -391,3 +391,85 @@ def test_scales_stay_attached_to_what_moves(tmp_path, moves, saved):
         with h5py.File(path, "r") as f:
             said.append(scales(f))
     assert said[0] == said[1]
+
+
+def attached(path):
+    """What there is, and which scales each dataset has."""
+    found = {}
+    with h5py.File(path, "r") as f:
+        f.visititems(lambda name, item: found.update({name: [
+            item.shape, item.is_scale, [[scale.name for scale in dim.values()] for dim in item.dims]]
+            if isinstance(item, h5py.Dataset) else None}))
+    return found
+
+
+@pytest.mark.parametrize("sizes", [{"t": None, "y": 4}, {"t": 3, "y": 4}])
+@pytest.mark.parametrize("later", [False, True])
+def test_variables_of_a_group_keep_the_dimensions_of_the_root(store, tmp_path, sizes, later):
+    import h5netcdf
+
+    said = []
+    for path in (tmp_path / "native.h5", store):
+        with h5netcdf.File(path, "w") as f:
+            f.dimensions = sizes
+            for name in ("s", "g1/d"):
+                f.create_variable(name, ("t", "y"), "f4", chunks=(2, 2))
+            if sizes["t"] is None:
+                f.resize_dimension("t", 3)
+            f["g1/d"][:] = 2
+        if later and sizes["t"] is None:
+            with h5netcdf.File(path, "a") as f:
+                f.resize_dimension("t", 6)
+                f["g1/d"][3:6] = 5
+        with h5py.File(path, "r") as f:
+            said.append((attached(path), f["g1/d"][...].tolist()))
+    assert said[1] == said[0]
+
+
+@pytest.mark.parametrize("resized", ["d", "t"])
+def test_scales_stay_attached_to_what_is_resized(store, tmp_path, resized):
+    said = []
+    for path in (tmp_path / "native.h5", store):
+        with h5py.File(path, "w") as f:
+            f.create_dataset("t", (4,), maxshape=(None,), chunks=(4,)).make_scale("t")
+            f.create_dataset("x", (3,)).make_scale("x")
+            d = f.create_dataset("d", (4, 3), maxshape=(None, 3), chunks=(4, 3))
+            d.dims[0].attach_scale(f["t"])
+            d.dims[1].attach_scale(f["x"])
+        with h5py.File(path, "r+") as f:
+            f[resized].resize(5, 0)
+        said.append(attached(path))
+    assert said[1] == said[0]
+
+
+@pytest.mark.parametrize("resized", ["t", "time"])
+def test_scales_of_others_stay_attached_to_what_hdf5_resizes(store, resized):
+    example().to_zarr(store)
+    with h5py.File(store, "r+") as f:
+        f[resized].resize(5, 0)
+    for name, dims in {"t": ["/time", "/y", "/x"], "n": ["/y", "/without"]}.items():
+        assert sum(attached(store)[name][2], []) == dims
+
+
+def test_datasets_that_are_added_in_groups_keep_their_dimensions(store, tmp_path):
+    data = xr.Dataset({"a": (("t", "x"), np.zeros((4, 3)))}, coords={"t": np.arange(4), "x": [10, 20, 30]})
+    said = []
+    for path in (tmp_path / "native.h5", store):
+        data.to_netcdf(path, engine="h5netcdf")
+        data.to_netcdf(path, engine="h5netcdf", mode="a", group="g/h")
+        data[["a"]].drop_vars("t").to_netcdf(path, engine="h5netcdf", mode="a", group="g/k")
+        said.append(attached(path))
+    assert said[1] == said[0]
+
+
+def test_names_that_others_change_go_before_recorded_scales(store):
+    with h5py.File(store, "w") as f:
+        for name in ("t", "u"):
+            f.create_dataset(name, (4,), maxshape=(None,), chunks=(4,)).make_scale(name)
+        f.create_dataset("d", (4,), maxshape=(None,), chunks=(4,)).dims[0].attach_scale(f["t"])
+    with open(f"{store}/d/zarr.json") as file:
+        document = json.load(file)
+    document["dimension_names"] = ["u"]
+    with open(f"{store}/d/zarr.json", "w") as file:
+        json.dump(document, file)
+    assert attached(store)["d"][2] == [["/u"]]

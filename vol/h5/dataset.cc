@@ -227,6 +227,10 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
       new_shape[i] = args->args.set_extent.size[i];
     }
     H5ZARR_RETURN_IF_ERROR(shadow::CheckFillSize(object->node->node.array(), new_shape));
+    // What it is attached to by its name stays so: see NoteExternalChange.
+    if (dataset.is_scale) {
+      H5ZARR_RETURN_IF_ERROR(object->store->CompleteAttributes(object->node));
+    }
   }
   H5ZARR_RETURN_IF_ERROR(NativeStatus(
       H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));

@@ -101,6 +101,43 @@ Json ToJson(const std::vector<std::vector<std::string>>& scales) {
   return list;
 }
 
+// True where no HDF5 program can resize the array. (Those of others' arrays are what the configuration says.)
+bool HasFixedShape(const zarr::ArrayMetadata& metadata) {
+  const Json maximum = Hdf5Member(metadata.attributes, "maxshape");
+  if (maximum.is_null()) return !Hdf5Member(metadata.attributes, "layout").is_null();
+  if (!maximum.is_array() || maximum.size() > metadata.rank()) return false;
+  for (std::size_t i = 0; i < maximum.size(); ++i) {
+    if (maximum[i] != metadata.shape[i]) return false;
+  }
+  return true;
+}
+
+// True where other programs gave dimensions other names than those of the scales that are recorded:
+// they copy attributes from array to array, too.
+bool AreRenamed(const zarr::ArrayMetadata& metadata,
+                const std::vector<std::vector<std::string>>& scales,
+                const std::optional<std::vector<std::string>>& labels) {
+  const Json* list = zarr::FindMember(metadata.attributes, "_ARRAY_DIMENSIONS");
+  if (metadata.dimension_names.empty() && list == nullptr) return false;
+  const DimensionNames names = DimensionNamesOf(metadata);
+  for (std::size_t i = 0; i < std::min(scales.size(), names.size()); ++i) {
+    const bool labelled = labels && i < labels->size() && !(*labels)[i].empty();
+    if (labelled || scales[i].empty() || !names[i]) continue;
+    if (*names[i] != NameOf(scales[i].back())) return true;
+  }
+  return false;
+}
+
+bool AreThere(const std::vector<std::vector<std::string>>& scales,
+              const ReferenceResolver& references) {
+  uint64_t token;
+  return std::all_of(scales.begin(), scales.end(), [&](const std::vector<std::string>& paths) {
+    return std::all_of(paths.begin(), paths.end(), [&](const std::string& path) {
+      return references.from_path(path, &token);
+    });
+  });
+}
+
 std::size_t RankOf(const NodeState& node) {
   const std::size_t rank = node.node.array().rank();
   return rank - std::min(rank, node.dataset.element.elem_dims.size());
@@ -180,7 +217,7 @@ Status StoreFile::LoadBareDimension(const NodePtr& group, const std::string& nam
 }
 
 // The scale that the groups around `group` have for a dimension `name`; null where there is none.
-// Their bare dimensions are theirs alone.
+// Of their bare dimensions only those that HDF5 made are, which their documents list.
 Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::string& name,
                                            uint64_t extent) {
   for (std::string path = group->path; !path.empty();) {
@@ -190,7 +227,9 @@ Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::stri
     H5ZARR_RETURN_IF_ERROR(LoadChild(outer, name));
     const auto link = outer->group.links.find(name);
     const NodePtr child = link != outer->group.links.end() ? link->second.target.lock() : nullptr;
-    if (child == nullptr || child->bare_dimension) continue;
+    if (child == nullptr) continue;
+    const Json listed = Hdf5Member(outer->node.attributes(), "dimensions");
+    if (child->bare_dimension && zarr::FindMember(listed, name.c_str()) == nullptr) continue;
     H5ZARR_RETURN_IF_ERROR(LoadWaitingHeader(outer, child));
     return child->dataset.is_scale && child->node.array().shape == std::vector<uint64_t>{extent}
                ? child
@@ -245,7 +284,11 @@ Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, Nati
       H5ZARR_RETURN_IF_ERROR(AddAttribute(native, "NAME", *role.scale_name, form, references));
     }
   }
+  auto labels = RecordedLabels(metadata.attributes, rank);
   auto scales = RecordedScales(metadata.attributes, rank);
+  if (scales && (AreRenamed(metadata, *scales, labels) || !AreThere(*scales, references))) {
+    scales.reset();
+  }
   if (!scales && !role.is_scale) {
     H5ZARR_ASSIGN_OR_RETURN(scales, ImpliedScales(group, metadata, rank));
   }
@@ -254,7 +297,6 @@ Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, Nati
                                         DimensionListForm(rank), references));
     node->dataset.attached = *scales;
   }
-  auto labels = RecordedLabels(metadata.attributes, rank);
   if (!labels && !role.is_scale && (!scales || AllEmpty(*scales))) {
     labels.emplace();
     for (const auto& name : DimensionNamesOf(metadata)) labels->push_back(name.value_or(""));
@@ -294,22 +336,16 @@ Status StoreFile::CompleteAttributes(const NodePtr& node) {
 
 // --- saving --------------------------------------------------------------------------------------
 
-// True where loading finds by `scale`'s name that it is dimension `dim` of `node`.
+// True where every later opening finds by its name that this scale is dimension `dim` of `node`: they are
+// neighbours, for a group between them may get a member of that name, and HDF5 can resize neither.
 Result<bool> StoreFile::IsImpliedScale(const NodePtr& node, std::size_t dim,
                                        const std::string& scale_path) {
-  const std::string name(NameOf(scale_path));
-  const std::string scale_group(ParentOf(std::string_view(scale_path).substr(1)));
+  if (ParentOf(std::string_view(scale_path).substr(1)) != ParentOf(node->path)) return false;
   const NodePtr scale = nodes_.At(scale_path.substr(1));
   if (scale == nullptr || !scale->node.is_array()) return false;
-  const uint64_t extent = node->node.array().shape[dim];
-  if (scale->node.array().shape != std::vector<uint64_t>{extent}) return false;
-  for (std::string path(ParentOf(node->path)); path != scale_group; path = ParentOf(path)) {
-    const NodePtr group = nodes_.At(path);
-    if (group == nullptr || path.empty() || scale->bare_dimension) return false;
-    H5ZARR_RETURN_IF_ERROR(LoadChild(group, name));
-    if (group->group.links.count(name) != 0) return false;
-  }
-  return true;
+  const zarr::ArrayMetadata& metadata = node->node.array();
+  return scale->node.array().shape == std::vector<uint64_t>{metadata.shape[dim]} &&
+         HasFixedShape(scale->node.array()) && HasFixedShape(metadata);
 }
 
 // Says in Zarr's words, and in `_hdf5` where these do not suffice, what a dataset's dimension

@@ -385,6 +385,23 @@ Status StoreFile::CopyExternal(const NodePtr& node, NativeObject native) {
 }
 
 void StoreFile::NoteExternalChange(const NodePtr& node) {
+  // Scales that were found by names and extents stay attached: from now on they are recorded.
+  for (const auto& [token, user] : nodes_) {
+    if (!user->node.is_array() || user->dataset.attached.empty()) continue;
+    if (!Hdf5Member(user->node.attributes(), "scales").is_null()) continue;
+    bool uses = user == node;
+    for (const std::vector<std::string>& scales : user->dataset.attached) {
+      uses |= std::find(scales.begin(), scales.end(), "/" + node->path) != scales.end();
+    }
+    if (!uses) continue;
+    NoteAttribute(user, "DIMENSION_LIST");
+    for (const std::vector<std::string>& scales : user->dataset.attached) {
+      for (const std::string& path : scales) {
+        const NodePtr scale = nodes_.At(path.substr(1));
+        if (scale != nullptr && scale->bare_dimension) scale->document_changed = true;
+      }
+    }
+  }
   if (!node->dataset.external) return;
   node->dataset.external_copied = false;
   Json external = Hdf5Member(node->node.attributes(), "external");

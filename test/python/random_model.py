@@ -309,9 +309,12 @@ def make_link(rng, t):
 
 
 def remove(rng, t):
-    """HDF5 lets references to what was removed lead to what comes to lie there."""
+    """HDF5 lets references to what was removed lead to what comes to lie there, and keeps a type that is in use."""
     path = t.any(rng)
-    if path != "/" and not t.has_references:
+    found = [t.file[path]]
+    if isinstance(found[0], h5py.Group):
+        found[0].visititems(lambda name, one: found.append(one))
+    if path != "/" and not t.has_references and not any(isinstance(one, h5py.Datatype) for one in found):
         del t.file[path]
         t.forget(path)
 

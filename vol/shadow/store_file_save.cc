@@ -386,7 +386,9 @@ Status StoreFile::CopyExternal(const NodePtr& node, NativeObject native) {
 
 void StoreFile::NoteExternalChange(const NodePtr& node) {
   // Scales that were found by names and extents stay attached: from now on they are recorded.
+  const bool has_dimensions = node->dataset.is_scale || !node->dataset.attached.empty();
   for (const auto& [token, user] : nodes_) {
+    if (!has_dimensions) break;
     if (!user->node.is_array() || user->dataset.attached.empty()) continue;
     if (!Hdf5Member(user->node.attributes(), "scales").is_null()) continue;
     bool uses = user == node;

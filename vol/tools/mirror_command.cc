@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/config.h"
 #include "host/handle.h"
@@ -79,24 +80,28 @@ void PrintReport(const mirror::MirrorReport& report) {
   }
 }
 
-int MirrorVersions(const Words& words) {
+// kInvalidArgument, with what is to be said, where the words make no sense.
+Result<mirror::MirrorOptions> OptionsOf(const Words& words) {
   mirror::MirrorOptions options;
   const std::string codec = words.value("codec", "passthrough");
   if (codec == "portable") {
     options.encoding = mirror::Encoding::kPortable;
   } else if (codec != "passthrough") {
-    return Misused("--codec is passthrough or portable, not '" + codec + "'", kMirrorHelp);
+    return InvalidArgumentError("--codec is passthrough or portable, not '" + codec + "'");
   }
   options.since = words.value("since");
   const std::string prune = words.value("prune", "keep");
   if (prune != "keep" && prune != "delete") {
-    return Misused("--prune is keep or delete, not '" + prune + "'", kMirrorHelp);
+    return InvalidArgumentError("--prune is keep or delete, not '" + prune + "'");
   }
   options.delete_gone = prune == "delete";
   Config config;
-  const Status valid = config.Apply(ThreadsOf(words));
-  if (!valid.ok()) return Misused(valid.message(), kMirrorHelp);
+  H5ZARR_RETURN_IF_ERROR(config.Apply(ThreadsOf(words)));
   options.threads = config.threads;
+  return options;
+}
+
+int MirrorVersions(const Words& words, mirror::MirrorOptions options) {
   const bool quiet = words.has("quiet") || words.has("json");
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (!quiet) {
@@ -193,6 +198,8 @@ int Collect(const std::string& path, const Words& words) {
 }
 
 int Mirror(const Words& words) {
+  Result<mirror::MirrorOptions> options = OptionsOf(words);
+  if (!options.ok()) return Misused(options.status().message(), kMirrorHelp);
   {
     const auto source = OpenAny(words.operands[0], ThreadsOf(words));
     if (!source.ok()) return Fail(source.status());
@@ -204,7 +211,7 @@ int Mirror(const Words& words) {
     }
   }
   if (!words.value("tag").empty()) return Misused("--tag: versions have their own names", kMirrorHelp);
-  return MirrorVersions(words);
+  return MirrorVersions(words, std::move(*options));
 }
 
 int Inspect(const std::string& verb, const std::string& path, const Words& words) {

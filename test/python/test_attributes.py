@@ -203,3 +203,44 @@ assert zarr["t"].dims == ("time", "x"), zarr["t"].dims
 assert np.array_equal(zarr["t"], ds["t"])
 """
     run_python(code, store)
+
+
+NAMES = {"": 1, "a": 2, "a\0b": 3, "n" * 65534: 4, "n" * 65535: 5, "z": 6}
+
+
+@pytest.mark.parametrize("connector", ["zarr", None])
+def test_names_that_hdf5_cannot_have_are_left_out_and_kept(store, connector):
+    import zarr
+
+    if connector is None and h5py.version.hdf5_version_tuple < (2,):
+        pytest.skip("HDF5 1.14 has no views")
+    root = zarr.open_group(store, mode="w", attributes=NAMES)
+    root.create_array("v", shape=(3,), dtype="i4", attributes=NAMES)[:] = 7
+    seen = json.loads(run_python("""
+import h5py, json, sys
+with h5py.File(sys.argv[1], "r") as f:
+    print(json.dumps([list(f), [dict((k, int(v)) for k, v in o.attrs.items()) for o in (f, f["v"])], f["v"][:].tolist()]))
+""", store, connector=connector))
+    shown = {name: value for name, value in NAMES.items() if value in (2, 4, 6)}
+    assert seen == [["v"], [shown, shown], [7, 7, 7]]
+    with h5py.File(store, "r+") as f:
+        for holder in f, f["v"]:
+            holder.attrs["a"] = 20
+            del holder.attrs["z"]
+    for holder in zarr.open_group(store, mode="r"), zarr.open_array(store, path="v", mode="r"):
+        assert dict(holder.attrs) == {name: value for name, value in NAMES.items() if name != "z"} | {"a": 20}
+
+
+@pytest.mark.parametrize("value, read", [("a\0b", b"a\0b"), ("\0é", "\0é".encode()), (["x", "long\0er", ""], [b"x", b"long\0er", b""])])
+def test_texts_with_a_nul_are_shown_whole_and_kept(store, value, read):
+    import zarr
+
+    zarr.open_group(store, mode="w", attributes={"x": value, "y": 1})
+    with h5py.File(store, "r+") as f:
+        got = f.attrs["x"]
+        assert (got.tolist() if isinstance(value, list) else got) == read
+        kind = f.attrs.get_id("x").get_type()
+        assert (kind.is_variable_str(), kind.get_cset(), kind.get_strpad()) == (
+            False, h5py.h5t.CSET_UTF8, h5py.h5t.STR_NULLPAD)
+        f.attrs["y"] = 2
+    assert zarr.open_group(store, mode="r").attrs.asdict() == {"x": value, "y": 2}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zarr
 
-from support import documents, tree
+from support import documents, run, tool, tree
 
 xr = pytest.importorskip("xarray", reason="only in the main environment")
 pytest.importorskip("h5netcdf", reason="only in the main environment")
@@ -473,3 +473,40 @@ def test_names_that_others_change_go_before_recorded_scales(store):
     with open(f"{store}/d/zarr.json", "w") as file:
         json.dump(document, file)
     assert attached(store)["d"][2] == [["/u"]]
+
+
+def datasets():
+    """What xarray writes, each with something that HDF5 has no like of."""
+    return {
+        "example": example(),
+        "only dimensions": xr.Dataset({"v": (("a", "b"), np.ones((3, 4))), "w": (("b", "a"), np.zeros((4, 3), "i2"))}),
+        "no elements": xr.Dataset({"v": (("a", "b"), np.ones((0, 3)))}, coords={"b": [1, 2, 3]}),
+        "bounds": xr.Dataset({"v": ("time", [1.0, 2.0]), "time_bnds": (("time", "nv"), np.zeros((2, 2)))},
+                             coords={"time": np.array(["2001", "2002"], "M8[ns]")}),
+        "texts": xr.Dataset({"fixed": ("x", np.array(["é", "x", "y"])), "one": ((), "hello"),
+                             "bytes": ("x", np.array([b"a", b"b", b""]))})}
+
+
+@FORMATS
+@pytest.mark.parametrize("name", datasets())
+def test_copies_out_of_stores_of_xarray_hold_the_same_and_leave_them_alone(store, tmp_path, zarr_format, name):
+    datasets()[name].to_zarr(store, zarr_format=zarr_format)
+    before = tree(store)
+    done = run([tool("h5repack"), "-f", "GZIP=4", store, tmp_path / "repacked.h5"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    for mode in "r", "r+":
+        with h5py.File(store, mode) as f, h5py.File(tmp_path / f"copied {mode}.h5", "w") as to:
+            for member in f:
+                done = run([tool("h5copy"), "-p", "-i", store, "-o", tmp_path / "h5copy.h5", "-s", member, "-d", f"{mode}/{member}"])
+                assert done.returncode == 0, done.stdout + done.stderr
+                f.copy(member, to)
+                np.testing.assert_array_equal(to[member][()], f[member][()])
+    assert tree(store) == before
+    xr.testing.assert_equal(by_hdf5(tmp_path / "repacked.h5"), by_hdf5(store))
+
+
+@FORMATS
+def test_texts_without_dimensions_are_texts_to_h5netcdf(store, zarr_format):
+    xr.Dataset({"st": ((), "hello")}).to_zarr(store, zarr_format=zarr_format)
+    xr.testing.assert_identical(by_hdf5(store), by_zarr(store))
+    assert by_hdf5(store)["st"].item() == "hello"

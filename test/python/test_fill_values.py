@@ -179,3 +179,70 @@ def test_a_foreign_array_that_is_not_changed_is_not_marked(store):
     with h5py.File(f"{store}/a", "r+") as f:
         assert f["a"].id.get_storage_size() == 0
     assert open(f"{store}/a/zarr.json").read() == before
+
+
+SEQUENCE = """
+import h5py, sys
+with h5py.File(sys.argv[1], "r") as f:
+    for _ in range(6):
+        for name in ("fresh", "partly"):
+            try:
+                print(f[name].fillvalue)
+            except RuntimeError as error:
+                assert "undefined" in str(error), error
+    for _ in range(3):
+        print([[bytes(one) for one in f[name][:]] for name in ("fresh", "partly")])
+"""
+
+
+@pytest.mark.parametrize("connector", ["zarr", None])
+def test_a_fill_of_sequences_is_no_property_and_fills_all_the_same(store, tmp_path, connector):
+    zarr = pytest.importorskip("zarr")
+    if connector is None and h5py.version.hdf5_version_tuple < (2,):
+        pytest.skip("HDF5 1.14 has no views")
+    for name in "fresh", "partly":
+        made = zarr.create_array(store, name=name, shape=(4,), chunks=(2,), dtype="variable_length_bytes", fill_value=b"\1\2\3")
+        if name == "partly":
+            made[:2] = np.array([b"x", b""], object)
+    said = run_python(SEQUENCE, store, connector=connector).splitlines()
+    assert said == [str([[b"\1\2\3"] * 4, [b"x", b"", b"\1\2\3", b"\1\2\3"]])] * 3
+    with h5py.File(store, "r+") as f, h5py.File(tmp_path / "copy.h5", "w") as to, h5py.File(tmp_path / "copy.zarr", "w") as other:
+        f["fresh"][1] = np.array([9], "u1")
+        for target in to, other:
+            f.copy("partly", target)
+            assert [bytes(one) for one in target["partly"][:]] == [b"x", b"", b"\1\2\3", b"\1\2\3"]
+    np.testing.assert_array_equal(zarr.open_array(store, path="fresh", mode="r")[:],
+                                  np.array([b"\1\2\3", b"\x09", b"\1\2\3", b"\1\2\3"], object))
+
+
+@pytest.mark.parametrize("dtype", ["<M8[s]", ">M8[ms]", "<m8[ns]"])
+def test_times_without_a_fill_value_in_v2_are_nat(store, dtype):
+    zarr = pytest.importorskip("zarr")
+    made = zarr.create_array(store, name="t", shape=(4,), chunks=(2,), dtype=dtype, zarr_format=2, fill_value=None)
+    made[:2] = np.array([1, 2], dtype)
+    with h5py.File(store, "r") as f:
+        assert f["t"][:].tolist() == [1, 2] + 2 * [np.iinfo("i8").min]
+        assert f["t"].fillvalue == np.iinfo("i8").min
+    assert np.isnat(zarr.open_array(store, path="t", mode="r")[2:]).all()
+
+
+def test_times_of_a_program_that_sets_no_fill_value_are_zero_in_v2_too(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("H5ZARR_ZARR_FORMAT", "2")
+    kind = h5py.opaque_dtype(np.dtype("<M8[s]"))
+    for path in store, tmp_path / "native.h5":
+        with h5py.File(path, "w") as f:
+            f.create_dataset("t", (3,), kind, chunks=(2,))
+        with h5py.File(path, "r") as f:
+            assert f["t"][:].astype("i8").tolist() == [0, 0, 0]
+
+
+def test_a_fill_text_with_a_nul_is_no_shorter_text(store):
+    zarr = pytest.importorskip("zarr")
+    made = zarr.create_array(store, name="s", shape=(4,), chunks=(2,), dtype=str, fill_value="a\0b")
+    made[:2] = np.array(["x", "yy"], "T")
+    with h5py.File(store, "r") as f:
+        assert f["s"][:2].tolist() == [b"x", b"yy"]
+        with pytest.raises(OSError, match="array 's'.*NUL"):
+            f["s"][2:]
+        with pytest.raises(RuntimeError, match="undefined"):
+            f["s"].fillvalue

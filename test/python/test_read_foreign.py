@@ -9,7 +9,7 @@ import pytest
 import zarr
 from numcodecs import BZ2, LZ4, LZMA, Blosc, Delta, GZip, Shuffle, Zlib, Zstd
 
-from support import assert_equal, numbers, run, tensorstore_spec, tool
+from support import assert_equal, numbers, run, run_python, tensorstore_spec, tool
 
 NUMBER_TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
                 ">i2", ">u4", ">i8", ">f4", ">f8"]
@@ -296,3 +296,27 @@ def test_what_a_program_copied_along_with_attributes_is_left_aside(store, change
     with h5py.File(store) as f:
         assert f["new"].dtype == data.dtype
         np.testing.assert_array_equal(f["new"][()], data)
+
+
+@pytest.mark.parametrize("connector", ["zarr", None])
+def test_texts_with_a_nul_are_errors_and_never_shorter_texts(store, connector):
+    if connector is None and h5py.version.hdf5_version_tuple < (2,):
+        pytest.skip("HDF5 1.14 has no views")
+    root = zarr.open_group(store, mode="w")
+    root.create_array("s", shape=(4,), chunks=(2,), dtype=str)[:] = np.array(["a\0b", "c", "d", "e"], "T")
+    root.create_array("t", shape=(2,), dtype=str)[:] = np.array(["c", "d"], "T")
+    root.create_array("fixed", shape=(2,), dtype="U3")[:] = np.array(["a\0b", "\0x"])
+    said = run_python("""
+import h5py, sys
+with h5py.File(sys.argv[1], "r") as f:
+    print(list(f), f["t"][:].tolist(), f["fixed"][:].tolist())
+    try:
+        print(f["s"][:].tolist())
+    except OSError as error:
+        print(error)
+    if sys.argv[2] == "zarr":
+        print(f["s"][2:].tolist())
+""", store, str(connector), connector=connector).splitlines()
+    assert said[0] == str(["fixed", "s", "t"]) + " " + str([b"c", b"d"]) + " " + str([b"a\0b", b"\0x"])
+    assert "array 's'" in said[1] and "NUL" in said[1] and "a\\u0000b" in said[1]
+    assert said[2:] == ([str([b"d", b"e"])] if connector else [])

@@ -43,6 +43,7 @@ Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
   H5ZARR_RETURN_IF_ERROR(part.object->store->OpenElements(part.object->node).status());
   transfer::DatasetTransfer transfer;
   transfer.array = dataset.array.get();
+  transfer.path = part.object->node->path;
   transfer.element = &dataset.element;
   const std::span<const uint64_t> shape = dataset.array->shape();
   transfer.extent = shape.first(shape.size() - dataset.element.elem_dims.size());

@@ -158,6 +158,19 @@ Handle IntegerTypeFor(const std::vector<const Json*>& elements) {
   return MakeInteger(8, !large, Endian::kLittle);
 }
 
+// A variable string, which HDF5's readers like best; or a fixed one where a text has a NUL in it.
+Handle TextTypeFor(const std::vector<const Json*>& elements) {
+  std::size_t longest = 1;
+  bool has_nul = false;
+  for (const Json* element : elements) {
+    const auto& text = element->get_ref<const std::string&>();
+    longest = std::max(longest, text.size());
+    has_nul |= text.find('\0') != std::string::npos;
+  }
+  return has_nul ? MakeFixedString(longest, H5T_STR_NULLPAD, H5T_CSET_UTF8)
+                 : MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8);
+}
+
 // The common type of the leaves, or an invalid handle.
 Handle NaturalType(const std::vector<const Json*>& elements, bool is_list) {
   std::size_t counts[7] = {};
@@ -171,7 +184,7 @@ Handle NaturalType(const std::vector<const Json*>& elements, bool is_list) {
   if (all({Leaf::kBool})) return MakeBoolType();
   if (all({Leaf::kInteger})) return IntegerTypeFor(elements);
   if (all({Leaf::kInteger, Leaf::kNumber})) return MakeFloat(8, "", Endian::kLittle);
-  if (all({Leaf::kText, Leaf::kWord})) return MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8);
+  if (all({Leaf::kText, Leaf::kWord})) return TextTypeFor(elements);
   if (all({Leaf::kReference})) return Handle(H5Tcopy(H5T_STD_REF_OBJ));
   // NaN among numbers, by the words that JSON has instead.
   if (is_list && all({Leaf::kInteger, Leaf::kNumber, Leaf::kWord})) {

@@ -67,8 +67,8 @@ Result<AttributeJson> AttributeToJson(const AttributeValue& value,
                                       const ReferenceResolver& references);
 
 // `description` is null for an attribute that has none; one that the value does not fit (another
-// program changed the value) counts as none. Natural forms: text → scalar variable UTF-8
-// string; true/false → h5py's boolean; integers → int64 (uint64 above INT64_MAX); floats → float64;
+// program changed the value) counts as none. Natural forms: text → scalar variable UTF-8 string
+// (fixed if it has a NUL); bool → h5py's; integers → int64 (uint64 above INT64_MAX); floats → float64;
 // a (nested, rectangular) list of such → an array of the common type; [] → float64 of shape (0);
 // null → null dataspace of float64; objects and ragged or mixed lists → their compact JSON text as
 // a string. LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference (null where

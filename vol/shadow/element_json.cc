@@ -81,6 +81,10 @@ Status ElementForm::StringFromJson(const Json& json, void* element) const {
   const std::optional<std::string> text = TextFromJson(json);
   if (!text) return BadElement(json, type_);
   if (is_variable_) {
+    if (text->find('\0') != std::string::npos) {
+      return UnsupportedError("text " + zarr::BriefJson(json) + " has a NUL in it: HDF5's strings of variable "
+                              "length end there");
+    }
     char* copy = static_cast<char*>(std::malloc(text->size() + 1));
     if (copy == nullptr) return NoSpaceError("memory for a string");
     std::memcpy(copy, text->c_str(), text->size() + 1);

@@ -51,6 +51,10 @@ const ReferenceResolver& NoReferences() {
   return *resolver;
 }
 
+bool IsTime(const DType& dtype) {
+  return dtype.kind == DType::Kind::kDatetime || dtype.kind == DType::Kind::kTimedelta;
+}
+
 Status ReadFill(hid_t dcpl, MemoryValue* value) {
   if (H5Pget_fill_value(dcpl, value->type(), value->data()) < 0) {
     return InvalidArgumentError("the fill value has no conversion to the dataset's type");
@@ -195,21 +199,27 @@ Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dc
   return SetFill(dcpl, stored.get(), bytes.data());
 }
 
-Status SetSequenceFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
+// A fill value that property lists do not hold is "undefined" there: HDF5 says nothing false, and
+// asks nobody for it.
+Status SetNoFill(const ElementMap& map, hid_t dcpl) {
+  H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
+  if (H5Pget_fill_time(dcpl, &time) < 0) return Hdf5Failure("the fill time of a property list");
+  if (time == H5D_FILL_TIME_ALLOC) return OkStatus();  // HDF5 then insists on one: its default
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
+  return SetFill(dcpl, type.get(), nullptr);
+}
+
+Status CheckSequenceFill(const zarr::FillValue& fill, const ElementMap& map) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle item, StoredItemType(map));
   const std::size_t item_bytes = H5Tget_size(item.get());
-  if (fill.bytes.size() % item_bytes != 0) {
-    return CorruptError("fill value of " + std::to_string(fill.bytes.size()) +
-                        " bytes for items of " + std::to_string(item_bytes));
-  }
-  std::vector<std::byte> items = fill.bytes;
-  const hvl_t sequence{items.size() / item_bytes, items.data()};
-  const Handle type(H5Tvlen_create(item.get()));
-  return SetFill(dcpl, type.get(), &sequence);
+  if (fill.bytes.size() % item_bytes == 0) return OkStatus();
+  return CorruptError("fill value of " + std::to_string(fill.bytes.size()) +
+                      " bytes for items of " + std::to_string(item_bytes));
 }
 
 Status SetTextFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
   H5ZARR_ASSIGN_OR_RETURN(Handle type, ReportedType(map));
+  if (H5Tdetect_class(type.get(), H5T_VLEN) > 0) return SetNoFill(map, dcpl);
   H5ZARR_ASSIGN_OR_RETURN(const Json json, zarr::ParseJson(AsText(fill.bytes), "fill_value"));
   MemoryValue value(std::move(type));
   H5ZARR_RETURN_IF_ERROR(ElementFromJson(json, value.type(), value.data(), NoReferences()));
@@ -220,10 +230,15 @@ Status SetUserFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcp
   if (map.form == Form::kPlain || map.form == Form::kUtf32) return SetPlainFill(fill, map, dcpl);
   // The empty text is HDF5's default for all that has variable length.
   if (fill.bytes.empty() || map.form == Form::kObjectReference) return OkStatus();
-  if (map.form == Form::kVlenSequence) return SetSequenceFill(fill, map, dcpl);
+  if (map.form == Form::kVlenSequence) {
+    // HDF5 reads none from a file, and h5py frees what lies in the list itself.
+    H5ZARR_RETURN_IF_ERROR(CheckSequenceFill(fill, map));
+    return SetNoFill(map, dcpl);
+  }
   if (map.form == Form::kJsonElement) return SetTextFill(fill, map, dcpl);
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
   const std::string text(AsText(fill.bytes));
+  if (text.find('\0') != std::string::npos) return SetNoFill(map, dcpl);  // it would be cut there
   const char* pointer = text.c_str();
   return SetFill(dcpl, type.get(), &pointer);
 }
@@ -259,7 +274,9 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
   zarr::FillValue fill;
   if (!map.dtype.is_vlen()) fill.bytes.resize(map.dtype.item_bytes);
   const bool never = time == H5D_FILL_TIME_NEVER;
-  fill.defined = zarr_format == 3 || (defined == H5D_FILL_VALUE_USER_DEFINED && !never);
+  // v2 says with null that there is none: of numbers that is zero, of times NaT.
+  const bool always = zarr_format == 3 || IsTime(map.dtype);
+  fill.defined = always || (defined == H5D_FILL_VALUE_USER_DEFINED && !never);
   if (defined == H5D_FILL_VALUE_USER_DEFINED) {
     H5ZARR_ASSIGN_OR_RETURN(fill.bytes, UserFill(dcpl, type, map));
     if (!map.dtype.is_vlen() && fill.bytes.size() > map.dtype.item_bytes) {
@@ -276,7 +293,7 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
     }
   } else if (defined == H5D_FILL_VALUE_UNDEFINED) {
     (*hdf5)["fill"] = "undefined";
-  } else if (zarr_format == 3) {  // v2 says it with null
+  } else if (always) {
     (*hdf5)["fill"] = "default";
   }
   H5ZARR_RETURN_IF_ERROR(FillTimeToJson(dcpl, hdf5));
@@ -304,7 +321,9 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
     H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
     return SetFill(dcpl, type.get(), nullptr);
   }
-  if (kind == "default" || !fill.defined || map.read_only) return OkStatus();
+  if (kind == "default" || map.read_only) return OkStatus();
+  // (In v2 the times that nobody wrote are NaT, which is not HDF5's default.)
+  if (!fill.defined && !IsTime(map.dtype)) return OkStatus();
   return SetUserFill(fill, map, dcpl);
 }
 

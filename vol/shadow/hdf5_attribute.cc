@@ -16,6 +16,14 @@ const Json* FindHdf5(const Json& attributes) {
   return found != attributes.end() && found->is_object() ? &*found : nullptr;
 }
 
+// What an attribute's header has room for: its length, with the NUL behind it, in 16 bits.
+constexpr std::size_t kMaxNameBytes = 65534;
+
+// Whether HDF5 can have an attribute of this name. Others stay in the document, unseen.
+bool IsNameInHdf5(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && name.find('\0') == std::string_view::npos;
+}
+
 // CF's words for a unit of numpy's datetimes.
 std::string UnitsOf(const DType& dtype) {
   static const std::pair<std::string_view, std::string_view> kUnits[] = {
@@ -35,15 +43,20 @@ std::string UnitsOf(const DType& dtype) {
 // What readers of netCDF look for in attributes and xarray's stores say elsewhere: in v2 stores xarray
 // takes the fill value for missing ones, and text has the encoding that Zarr gives it.
 void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
-  if (DimensionNamesOf(metadata).empty() || NamesAreLabels(metadata.attributes)) return;
   const DType::Kind kind = metadata.dtype.kind;
+  const bool is_text = kind == DType::Kind::kUtf32;
+  // (Scalars of xarray's have no dimensions either.)
+  if (is_text && metadata.rank() == 0 && !shown->contains("_Encoding")) {
+    (*shown)["_Encoding"] = "utf-8";
+  }
+  if (DimensionNamesOf(metadata).empty() || NamesAreLabels(metadata.attributes)) return;
   const bool is_number =
       kind == DType::Kind::kInt || kind == DType::Kind::kUint || kind == DType::Kind::kFloat;
   if (metadata.zarr_format == 2 && metadata.fill.defined && is_number) {
     const Result<Json> fill = zarr::FormatFillValue(metadata.fill, metadata.dtype, 2);
     if (fill.ok()) (*shown)["_FillValue"] = fill.value();
   }
-  if (kind == DType::Kind::kUtf32 && !shown->contains("_Encoding")) (*shown)["_Encoding"] = "utf-8";
+  if (is_text && !shown->contains("_Encoding")) (*shown)["_Encoding"] = "utf-8";
 }
 
 }  // namespace
@@ -78,7 +91,9 @@ Json AttributesForProgram(const zarr::Node& node) {
   Json shown = Json::object();
   const Json& attributes = node.attributes();
   for (const auto& [name, value] : attributes.items()) {
-    if (!IsHiddenAttribute(name)) shown[name] = WithPlainReferences(name, value);
+    if (!IsHiddenAttribute(name) && IsNameInHdf5(name)) {
+      shown[name] = WithPlainReferences(name, value);
+    }
   }
   const Json escaped = Hdf5Member(attributes, "escaped");
   for (const auto& [name, value] : escaped.items()) shown[name] = value;

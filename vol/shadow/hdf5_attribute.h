@@ -24,8 +24,8 @@ void SetHdf5Member(Json* attributes, std::string_view name, Json value);
 // storage for such a dataset, and its tools tell it from one that was never written.
 bool WrittenAsFill(const Json& attributes);
 
-// A node's attributes as an HDF5 program sees them, in order: without the hidden ones, with those of
-// the program's own whose name is a hidden one (kept in `_hdf5.escaped`), with units of datetimes.
+// A node's attributes as an HDF5 program sees them, in order: no hidden ones, nor names that HDF5
+// cannot have; its own of a hidden name (kept in `_hdf5.escaped`); with units of datetimes.
 Json AttributesForProgram(const zarr::Node& node);
 
 // What `_hdf5.attrs` says of the attribute `name`, or null.

@@ -39,10 +39,13 @@ Json LabelsForm(std::size_t rank) {
                    Json::array({rank}));
 }
 
-// As H5DSset_label leaves it: dimensions without a label have no string.
+// As H5DSset_label leaves it: dimensions without a label have no string, and one with a NUL in it fits none.
 Json LabelsToJson(const std::vector<std::string>& labels) {
   Json list = Json::array();
-  for (const std::string& label : labels) list.push_back(label.empty() ? Json() : Json(label));
+  for (const std::string& label : labels) {
+    const bool fits = !label.empty() && label.find('\0') == std::string::npos;
+    list.push_back(fits ? Json(label) : Json());
+  }
   return list;
 }
 

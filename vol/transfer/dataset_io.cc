@@ -239,7 +239,8 @@ Status ReadConverted(Prepared& prepared) {
     if (conversion.needs_background()) {
       slab.Gather(buffer, background.data(), conversion.mem_bytes());
     }
-    H5ZARR_RETURN_IF_ERROR(conversion.ToMemory(work.data(), slab.elems, background.data()));
+    H5ZARR_RETURN_IF_ERROR(conversion.ToMemory(work.data(), slab.elems, background.data())
+                               .WithContext("array '" + std::string(transfer.path) + "'"));
     slab.Scatter(work.data(), buffer, conversion.mem_bytes());
   }
 }

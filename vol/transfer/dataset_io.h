@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -23,6 +24,7 @@ namespace h5zarr::transfer {
 // One dataset of a call. Everything is borrowed.
 struct DatasetTransfer {
   zarr::Array* array = nullptr;       // null: a dataset without elements (H5S_NULL)
+  std::string_view path;              // what failures call it
   const shadow::ElementMap* element = nullptr;
   std::span<const uint64_t> extent;   // current HDF5 extent (without element->elem_dims); rank 0: scalar
   hid_t mem_type = H5I_INVALID_HID;

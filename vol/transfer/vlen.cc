@@ -18,6 +18,12 @@ Status NoMemoryFor(uint64_t size_bytes) {
                       " bytes of variable-length data");
 }
 
+Status NulInText(const VlenRef& ref) {
+  const std::string text(reinterpret_cast<const char*>(ref.data), ref.size_bytes);
+  return UnsupportedError("element " + zarr::BriefJson(shadow::TextToJson(text)) +
+                          " has a NUL in it: HDF5's strings of variable length end there");
+}
+
 // The number of items in `ref`, or an error.
 Result<uint64_t> ItemCount(const VlenRef& ref, uint64_t item_bytes) {
   if (ref.size_bytes % item_bytes == 0) return ref.size_bytes / item_bytes;
@@ -67,13 +73,14 @@ void VlenAllocator::Free(void* memory) const {
 Status StringsToMemory(std::byte* work, uint64_t elems, const VlenAllocator& allocator) {
   for (uint64_t i = 0; i < elems; ++i) {
     const auto ref = LoadAt<VlenRef>(work, i);
+    const bool has_nul = ref.size_bytes > 0 && std::memchr(ref.data, 0, ref.size_bytes) != nullptr;
     char* text = nullptr;
-    if (ref.size_bytes < static_cast<uint64_t>(INT64_MAX)) {
+    if (!has_nul && ref.size_bytes < static_cast<uint64_t>(INT64_MAX)) {
       text = static_cast<char*>(allocator.Allocate(ref.size_bytes + 1));
     }
     if (text == nullptr) {
       while (i-- > 0) allocator.Free(LoadAt<char*>(work, i));
-      return NoMemoryFor(ref.size_bytes);
+      return has_nul ? NulInText(ref) : NoMemoryFor(ref.size_bytes);
     }
     if (ref.size_bytes > 0) std::memcpy(text, ref.data, ref.size_bytes);
     text[ref.size_bytes] = '\0';

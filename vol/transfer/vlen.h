@@ -53,7 +53,7 @@ struct ItemConversion {
 };
 
 // Text ↔ char*. An empty text is an allocated "" in memory; a null pointer is stored as empty text;
-// a NUL ends the C string.
+// a NUL ends the program's C string, and one within a stored text is kUnsupported.
 Status StringsToMemory(std::byte* work, uint64_t elems, const VlenAllocator& allocator);
 Status StringsToStored(std::byte* work, uint64_t elems);
 

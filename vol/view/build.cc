@@ -227,6 +227,7 @@ Status Builder::ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t
   const std::span<const uint64_t> shape = array->shape();
   transfer::DatasetTransfer transfer;
   transfer.array = array;
+  transfer.path = node->path;
   transfer.element = &node->dataset.element;
   transfer.extent = shape.first(shape.size() - node->dataset.element.elem_dims.size());
   transfer.mem_type = type;

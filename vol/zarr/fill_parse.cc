@@ -325,6 +325,13 @@ Result<Bytes> ParseByKind(const Json& value, const DType& dtype, int zarr_format
   return InternalError("fill value of an unknown kind");
 }
 
+// What v2 says nothing about: zero, and of times NaT, as zarr-python has it.
+FillValue FillOfNull(const DType& dtype) {
+  FillValue fill = ZeroFill(dtype, false);
+  if (dtype.kind == Kind::kDatetime || dtype.kind == Kind::kTimedelta) fill.bytes = WordBytes(uint64_t{1} << 63, dtype.item_bytes, dtype.endian);
+  return fill;
+}
+
 // NCZarr writes the fill of a number as a list of one.
 bool IsListOfOne(const Json& value, const DType& dtype) {
   if (!value.is_array() || value.size() != 1) return false;
@@ -346,7 +353,7 @@ bool IsListOfOne(const Json& value, const DType& dtype) {
 
 Result<FillValue> ParseFillValue(const Json& value, const DType& dtype, int zarr_format) {
   return NoThrow("fill_value", [&]() -> Result<FillValue> {
-    if (value.is_null() && zarr_format == 2) return ZeroFill(dtype, false);
+    if (value.is_null() && zarr_format == 2) return FillOfNull(dtype);
     FillValue fill;
     fill.defined = true;
     const Json plain = PlainJson(value);

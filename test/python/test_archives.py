@@ -67,15 +67,28 @@ def test_a_damaged_member_is_an_error(tmp_path):
         f["raw"][()]
 
 
-def test_a_zip_that_is_no_store_is_refused_as_hdf5_does(tmp_path):
+def test_a_zip_that_is_no_store_is_refused_with_the_reason(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("../evil/zarr.json", "{}")
         archive.writestr("a/b", "text")
-    with pytest.raises(OSError, match="signature"):
+    with pytest.raises(OSError, match="ZIP archive, but no Zarr store"):
         h5py.File(tmp_path / "x.zip", "r")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "x.zip").read_bytes()[:40])
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="cut.zip': .*archive"):
         h5py.File(tmp_path / "cut.zip", "r")
+    with zipfile.ZipFile(tmp_path / "lzma.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("zarr.json", '{"zarr_format": 3, "node_type": "group"}')
+    with pytest.raises(OSError, match="lzma.zip.*zarr.json"):
+        h5py.File(tmp_path / "lzma.zip", "r")
+    with pytest.raises(FileNotFoundError):
+        h5py.File(tmp_path / "none.zip", "r")
+
+
+def test_an_hdf5_file_may_be_named_like_an_archive(tmp_path):
+    with h5py.File(tmp_path / "x.zip", "w", userblock_size=512) as f:
+        f["a"] = 1
+    with h5py.File(tmp_path / "x.zip", "r") as f:
+        assert f["a"][()] == 1
 
 
 def test_many_threads_read_one_archive(tmp_path):

@@ -222,21 +222,20 @@ def test_what_cannot_be_shown_is_listed_and_opening_it_says_why(store):
     code = """
 import h5py, sys
 with h5py.File(sys.argv[1]) as f:
-    print(list(f), f["a"][...].sum(), f["z"][...].sum(), f["g/inner"][...].sum(), f["loop/loop/a"][1])
-    for name in ("type", "linked", "document", "loop" + "/loop" * 50):
+    print(list(f), f["a"][...].sum(), f["z"][...].sum(), f["g/inner"][...].sum())
+    for name in ("type", "linked", "document"):
         try:
             print(f[name])
         except (KeyError, OSError) as error:
             print(error)
     print(f["a"][...].sum(), f["top"][()])
 """
-    listed, unknown, linked, damaged, endless, after = run_python(code, store, connector=None).splitlines()
-    names = ["a", "document", "g", "linked", "loop", "top", "type", "z"]
-    assert listed == f"{names} 6 6 6 1"
+    listed, unknown, linked, damaged, after = run_python(code, store, connector=None).splitlines()
+    names = ["a", "document", "g", "linked", "top", "type", "z"]
+    assert listed == f"{names} 6 6 6"
     assert "unheard_of" in unknown and "'type'" in unknown
     assert "unheard_of" in linked
     assert "zarr.json" in damaged
-    assert "symbolic links" in endless
     assert after == "6 1"
 
 
@@ -287,6 +286,26 @@ print("good", flush=True)
 os._exit(0)
 """
     assert run_python(code, numbers, os.path.dirname(__file__), connector=None) == "good\n"
+
+
+def test_a_single_array_that_cannot_be_shown_says_so_and_gives_no_advice(tmp_path):
+    path = tmp_path / "a.zarr"
+    path.mkdir()
+    (path / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "unheard_of", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}],
+        "storage_transformers": [{"name": "unheard_of", "configuration": {}}]}))
+    code = """
+import h5py, sys
+try:
+    with h5py.File(sys.argv[1]) as f:
+        f["a"]
+except (OSError, KeyError) as error:
+    print(error)
+"""
+    said = run_python(code, str(path), connector=None)
+    assert "unheard_of" in said and "HDF5_VOL_CONNECTOR" not in said
 
 
 def test_a_store_of_very_many_nodes_keeps_the_advice(store):

@@ -87,6 +87,7 @@ void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* nam
 
 // What HDF5 opens at a path that is prepared.
 Result<void*> OpenNativeDataset(const Place& at, hid_t dapl, hid_t dxpl, void** request) {
+  if (at.node != nullptr && !at.node->broken.ok()) return at.node->broken;
   void* under = H5VLdataset_open(at.opening.under, &at.opening.loc, host::NativeConnector(),
                                  at.opening.name, dapl, dxpl, request);
   H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATASET, at.object));

@@ -13,6 +13,7 @@
 #include "h5/file_access.h"
 #include "h5/file_name.h"
 #include "h5/mirrored_files.h"
+#include "h5/name_refusal.h"
 #include "h5/open_parts.h"
 #include "h5/remote_open.h"
 #include "h5/store_place.h"
@@ -107,21 +108,6 @@ Status RefuseRemote(const FileName& name) {
   }
   return UnsupportedError("unable to create '" + name.given +
                           "': HDF5 files cannot be made in a bucket; names that end in .zarr become Zarr stores");
-}
-
-Status RefuseForeignUrl(const FileName& name) {
-  if (!IsForeignUrl(name.given)) return OkStatus();
-  return UnsupportedError("'" + ShownName(name.given) +
-                          "': of URLs only http://, https://, s3:// and file:// are opened; what is public in "
-                          "an object store has an https:// URL, too");
-}
-
-Status RefuseFolder(const FileName& name) {
-  if (!IsFolder(name.path)) return OkStatus();
-  return Status(StatusCode::kUnsupported,
-                "'" + name.given + "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
-                ".zarray, and there is none a few levels below",
-                EISDIR);
 }
 
 // A new file of this name would hide a version.
@@ -271,16 +257,6 @@ Status WhyNeither(const FileName& name, const RemoteObject& object, const Status
   return NotFoundError(why.message() + ", nor a file");
 }
 
-Status RefuseParquetReferences(const FileName& name) {
-  if (!IsFolder(name.path) || !IsParquetReferences(name.path)) return OkStatus();
-  return UnsupportedError(
-      "'" + name.given + "': references in Parquet files are not read. This makes a file x.json of them: "
-      "python3 -c \"import base64, fsspec, json; from fsspec.implementations.reference import "
-      "LazyReferenceMapper as M; m = M('" + name.given + "', fsspec.filesystem('file')); "
-      "json.dump({'version': 1, 'refs': {k: v if isinstance(v, list) else 'base64:' + "
-      "base64.b64encode(v).decode() for k in m for v in [m[k]]}}, open('x.json', 'w'), default=int)\"");
-}
-
 void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
   return host::GuardPointer("file_open", [&]() -> Result<void*> {
     PrepareHost();
@@ -289,6 +265,7 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     const FileName name = ParseFileName(given);
     H5ZARR_ASSIGN_OR_RETURN(const bool probed, TakeProbed(name, fapl));
     const std::shared_ptr<RemoteFile> probed_remote = std::move(GetConnector().probed_remote);
+    H5ZARR_RETURN_IF_ERROR(RefuseDocument(name));
     if (probed) return OpenView(name, flags, config, fapl, dxpl, request);
     if (name.remote && HasDefaultDriver(fapl)) {
       H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
@@ -306,15 +283,19 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     }
     if (HasDefaultDriver(fapl)) {
       H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
-      H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
       H5ZARR_RETURN_IF_ERROR(RefuseFolder(name));
     }
     H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
     void* under = H5VLfile_open(given, flags, native_fapl.get(), dxpl, request);
     if (under == nullptr) {
-      host::KeepErrors keep;  // h5py reads errno from them
-      native_fapl.Reset();
-      return host::AlreadyReported();
+      {
+        host::KeepErrors keep;  // h5py reads errno from them
+        native_fapl.Reset();
+      }
+      const Status why = WhyNoArchive(name);
+      if (why.ok()) return host::AlreadyReported();
+      ClearErrors();
+      return why;
     }
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
     GetConnector().native_files.NoteOpened(under, given, fapl, config);

@@ -40,6 +40,7 @@ void* group_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, h
                  hid_t dxpl, void** request) {
   return PathGuardPointer("group_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
+    if (at.node != nullptr && !at.node->broken.ok()) return at.node->broken;
     void* under = H5VLgroup_open(at.opening.under, &at.opening.loc, host::NativeConnector(),
                                  at.opening.name, gapl, dxpl, request);
     return Wrap(under, H5I_GROUP, at.object);

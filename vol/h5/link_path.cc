@@ -48,6 +48,19 @@ Result<std::optional<Exit>> FindExitOfMount(const Place& place) {
       Exit{"/", shadow::JoinParts(shadow::SplitPath(path != nullptr ? path : "")), false});
 }
 
+// Of a path that leads nowhere: why, when it is that something on its way cannot be opened.
+Status WhyBlocked(shadow::StoreFile& store, const shadow::NodePtr& base, const char* path) {
+  if (path == nullptr) return OkStatus();
+  std::string part = path[0] == '/' ? "/" : "";
+  for (const std::string& name : shadow::SplitPath(path)) {
+    part += name + "/";
+    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found, store.Resolve(base, part.c_str()));
+    if (found.node == nullptr) return OkStatus();
+    H5ZARR_RETURN_IF_ERROR(found.node->broken);
+  }
+  return OkStatus();
+}
+
 Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   shadow::StoreFile& store = *place->object->store;
   H5ZARR_RETURN_IF_ERROR(store.CatchUp());
@@ -60,6 +73,9 @@ Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   place->node = place->found.node;
   // A link that is the last component was found in this store.
   const bool stays = last == LastLink::kItself && place->found.parent != nullptr;
+  if (place->node == nullptr && place->found.parent == nullptr && !place->found.left_store) {
+    H5ZARR_RETURN_IF_ERROR(WhyBlocked(store, base, place->path()));
+  }
   if (!place->found.left_store || stays) return std::optional<Exit>();
   const shadow::Resolution& found = place->found;
   return std::optional<Exit>(Exit{found.link_path, found.rest, found.by_link});

@@ -41,6 +41,7 @@ class CopyFinisher {
                 const std::string& path) {
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity copy, host::Identify(to.object()));
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
+    H5ZARR_RETURN_IF_ERROR(CheckReadable(original));
     copies_.emplace(std::pair(original.fileno, original.token), copy.token);
     if (!seen_.insert(copy.token).second) return OkStatus();
     NodePtr node;
@@ -181,6 +182,13 @@ class CopyFinisher {
     return CopyData(from, to, node, {});
   }
 
+  // What cannot be opened is no part of a copy: HDF5 copied what stands for it in the shadow.
+  static Status CheckReadable(const host::Identity& original) {
+    const auto store = GetConnector().stores.ByFileNumber(original.fileno);
+    const NodePtr source = store != nullptr ? store->FindNode(original.token) : nullptr;
+    return source != nullptr ? source->broken : OkStatus();
+  }
+
   // The elements, as far as HDF5 has not copied them.
   Status CopyData(const host::NativeHandle& from, const host::NativeHandle& to,
                   const NodePtr& node, const Translate& translate) {
@@ -195,7 +203,6 @@ class CopyFinisher {
     if (store != nullptr) {
       source.node = store->FindNode(identity.token);
       if (source.node == nullptr) return InternalError("what is copied was not loaded");
-      if (!source.node->broken.ok()) return source.node->broken;
       source.store = store.get();
       // Both name the same files.
       if (source.node->dataset.external && store_ == nullptr) return OkStatus();

@@ -62,14 +62,10 @@ Result<void*> OpenView(const FileName& name, unsigned flags, const Config& confi
                        hid_t dxpl, void** request) {
   H5ZARR_RETURN_IF_ERROR(RefuseRemoteHdf5(name, config));
   if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "a Zarr store", "for reading only");
-  const Result<std::shared_ptr<view::Image>> image = ImageOf(name, config);
-  if (!image.ok()) {
-    if (image.status().code() != StatusCode::kUnsupported) return image.status();
-    return Advice(name, "a Zarr store", "not when " + image.status().message());
-  }
-  H5ZARR_ASSIGN_OR_RETURN(const Handle image_fapl, view::ImageFapl(fapl, *image));
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<view::Image> image, ImageOf(name, config));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle image_fapl, view::ImageFapl(fapl, image));
   // (Nobody writes an image: there is no writer whose steps to follow.)
-  void* file = H5VLfile_open((*image)->store().name().c_str(), flags & ~H5F_ACC_SWMR_READ,
+  void* file = H5VLfile_open(image->store().name().c_str(), flags & ~H5F_ACC_SWMR_READ,
                              image_fapl.get(), dxpl, request);
   if (file == nullptr) return host::AlreadyReported();
   return file;

@@ -147,8 +147,6 @@ StoreFileKind KindOf(std::string_view beginning) {
     return StoreFileKind::kZip;
   }
   if (LooksLikeTar(beginning)) return StoreFileKind::kTar;
-  const std::size_t first = beginning.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || beginning[first] != '{') return StoreFileKind::kNone;
   return LooksLikeReferences(beginning) ? StoreFileKind::kReferences : StoreFileKind::kNone;
 }
 
@@ -226,8 +224,9 @@ StoreFileKind FindStoreFile(const std::string& location) {
     return beginning;
   };
   const std::string block = read(kTarBlockBytes);
-  const std::size_t first = block.find_first_not_of(" \t\r\n");
-  const bool may_be_json = first != std::string::npos && block[first] == '{';
+  const std::string_view text = WithoutMark(block);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool may_be_json = first != std::string_view::npos && text[first] == '{';
   return KindOf(may_be_json ? read(kJsonLookBytes) : block);
 }
 

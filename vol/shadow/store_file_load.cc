@@ -64,6 +64,18 @@ Status CreateHardLink(NativeObject group, const std::string& name, NativeObject 
   return OkStatus();
 }
 
+Result<NativeHandle> CommitDatatype(const NativeHandle& group, const std::string& name, hid_t type,
+                                    hid_t tcpl) {
+  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
+  NativeHandle native(
+      H5VLdatatype_commit(group.get(), &loc, host::NativeConnector(), name.c_str(), type,
+                          H5P_LST_LINK_CREATE_ID_g, tcpl, H5P_LST_DATATYPE_ACCESS_ID_g,
+                          host::DefaultDxpl(), nullptr),
+      H5I_DATATYPE);
+  if (!native.valid()) return host::AlreadyReported();
+  return native;
+}
+
 // A name in GroupState::loading, until the scope ends.
 class LoadingScope {
  public:
@@ -407,32 +419,29 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
   if (!type.ok()) return LoadBroken(group, name, type.status());
   const Handle tcpl(H5Pcopy(H5P_LST_DATATYPE_CREATE_ID_g));
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), tcpl.get()));
-  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
-  const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
-  NativeHandle native(
-      H5VLdatatype_commit(parent.get(), &loc, host::NativeConnector(), name.c_str(), type->get(),
-                          H5P_LST_LINK_CREATE_ID_g, tcpl.get(), H5P_LST_DATATYPE_ACCESS_ID_g,
-                          host::DefaultDxpl(), nullptr),
-      H5I_DATATYPE);
-  if (!native.valid()) return host::AlreadyReported();
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native,
+                          CommitDatatype(parent, name, type->get(), tcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
   return LoadHeader(group, child, native.object());
 }
 
-// A node that is there but cannot be shown (unknown data type, damaged document): a dataset of one byte
-// in the shadow, which refuses to be opened and says why.
+// A node that is there but cannot be shown (unknown data type, damaged document): a committed datatype in the
+// shadow, which refuses to be opened and says why. (A dataset would do as well, but h5dump opens all datasets
+// before it shows anything, and gives up at the first that fails.)
 Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
-  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native,
-                          CreateDataset(group, name, type.get(), Handle(H5Screate(H5S_SCALAR)),
-                                        Handle(H5Pcopy(H5P_LST_DATASET_CREATE_ID_g))));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(
+      const NativeHandle native,
+      CommitDatatype(parent, name, type.get(), H5P_LST_DATATYPE_CREATE_ID_g));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   zarr::Node node;
   node.path = JoinPath(group->path, name);
   const NodePtr child =
-      AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+      AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
   child->broken = why.WithContext("cannot open '" + child->path + "'");
   return OkStatus();
 }
@@ -521,7 +530,12 @@ Status StoreFile::Fill(const NodePtr& group, bool recursive) {
     const NodePtr current = pending.back();
     pending.pop_back();
     if (!seen.insert(current.get()).second) continue;
-    H5ZARR_RETURN_IF_ERROR(FillGroup(current));
+    const Status filled = FillGroup(current);
+    if (filled.code() == StatusCode::kPermissionDenied && current != group) {
+      current->broken = filled.WithContext("cannot open '" + current->path + "'");
+      continue;  // the rest of the store can be shown
+    }
+    H5ZARR_RETURN_IF_ERROR(filled);
     if (!recursive) continue;
     for (const auto& [name, link] : current->group.links) {
       const NodePtr child = link.target.lock();

@@ -322,10 +322,9 @@ Result<Handle> DefaultType(const DType& dtype) {
     case Kind::kVlenBytes: type = Handle(H5Tvlen_create(H5T_STD_U8LE)); break;
   }
   if (type.valid()) return type;
-  const std::string name = dtype.format.empty()
-                               ? "data type of kind " + std::to_string(static_cast<int>(dtype.kind))
-                               : dtype.format;
-  return UnsupportedError("HDF5 has no type for Zarr's " + name + " of " +
+  if (dtype.item_bytes == 0) return UnsupportedError("HDF5 has no type for elements of 0 bytes");
+  return UnsupportedError("HDF5 has no type for Zarr's " +
+                          (dtype.format.empty() ? std::string("data type") : dtype.format) + " of " +
                           std::to_string(dtype.item_bytes) + " bytes");
 }
 

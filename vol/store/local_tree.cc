@@ -145,6 +145,34 @@ class Walker {
   int followed_links_ = 0;
 };
 
+// The folders that lead to a path, as its names do.
+class FoldersAbove {
+ public:
+  // `path` itself is the first.
+  explicit FoldersAbove(const std::string& path) : path_(path) {}
+
+  // Whether the link `name` in `directory`, the last folder, leads to one of them.
+  bool AreReachedBy(const Directory& directory, const std::string& name) {
+    struct stat info;
+    if (fstatat(directory.fd(), name.c_str(), &info, 0) != 0) return false;
+    if (identities_.empty()) Look();
+    return std::find(identities_.begin(), identities_.end(), std::pair(info.st_dev, info.st_ino)) !=
+           identities_.end();
+  }
+
+ private:
+  void Look() {
+    for (std::string folder = path_;; folder = ParentPath(folder)) {
+      struct stat info;
+      if (stat(folder.c_str(), &info) == 0) identities_.emplace_back(info.st_dev, info.st_ino);
+      if (folder == ParentPath(folder)) return;
+    }
+  }
+
+  const std::string& path_;
+  std::vector<std::pair<dev_t, ino_t>> identities_;
+};
+
 bool GoesBefore(const Entry& a, const Entry& b) {
   const bool a_is_hidden = a.name[0] == '.';
   const bool b_is_hidden = b.name[0] == '.';
@@ -182,9 +210,12 @@ Result<std::vector<ListEntry>> ListDirectory(const std::string& path) {
     return ErrnoError(directory.error(), "cannot open folder '" + path + "'");
   }
   H5ZARR_ASSIGN_OR_RETURN(std::vector<Entry> entries, directory.Entries(path, true));
+  FoldersAbove above(path);
   std::vector<ListEntry> listed;
   for (Entry& entry : entries) {
     if (entry.type == EntryType::kOther || IsTempName(entry.name)) continue;
+    const bool is_linked_folder = entry.is_link && entry.type == EntryType::kDirectory;
+    if (is_linked_folder && above.AreReachedBy(directory, entry.name)) continue;
     listed.push_back({std::move(entry.name), entry.type == EntryType::kDirectory});
   }
   std::sort(listed.begin(), listed.end(),

@@ -55,7 +55,7 @@ bool MeansAbsent(int errno_value, std::string_view path) {
 }
 
 Status NotAFileError(const std::string& path) {
-  return Status(StatusCode::kIo, "'" + path + "' is neither a regular file nor a folder");
+  return CorruptError("'" + path + "' is neither a regular file nor a folder");
 }
 
 Status BlockedError(int errno_value, const std::string& path) {

@@ -67,7 +67,7 @@ Result<std::optional<OpenObject>> OpenForReading(const std::string& path, WhenBl
 // a name in it is longer than any that could have been made.
 bool MeansAbsent(int errno_value, std::string_view path);
 
-// kIo: `path` is neither a regular file nor a folder.
+// kCorrupt: `path` is neither a regular file nor a folder.
 Status NotAFileError(const std::string& path);
 
 // Fills `target` from `offset`. kCorrupt when the file ends before; messages name `path`.

@@ -82,7 +82,13 @@ Result<std::string> UnescapeJson(std::string_view raw) {
   }
 }
 
+std::string_view WithoutMark(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return text;
+}
+
 bool LooksLikeReferences(std::string_view beginning) {
+  beginning = WithoutMark(beginning);
   const std::size_t first = beginning.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || beginning[first] != '{') return false;
   for (const std::string_view name : {"\"refs\"", ".zgroup\"", ".zarray\"", ".zattrs\"", "zarr.json\""}) {

@@ -85,6 +85,9 @@ class ReferenceIndex {
 // `raw`, the inside of a JSON string, as UTF-8.
 Result<std::string> UnescapeJson(std::string_view raw);
 
+// `text` without the mark of UTF-8 that some editors begin files with.
+std::string_view WithoutMark(std::string_view text);
+
 // Whether a file that begins so is a reference file (and not any other JSON).
 bool LooksLikeReferences(std::string_view beginning);
 

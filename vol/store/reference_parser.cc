@@ -49,9 +49,10 @@ class ReferenceParser {
   Status Parse() {
     json::parser parser;
     json::document document;
-    const auto* const text = reinterpret_cast<const char*>(index_.text_.data());
+    const std::string_view text =
+        WithoutMark({reinterpret_cast<const char*>(index_.text_.data()), text_bytes_});
     H5ZARR_JSON(parser.iterate(simdjson::padded_string_view(
-                    text, text_bytes_, text_bytes_ + ReferenceIndex::kPaddingBytes)),
+                    text.data(), text.size(), text.size() + ReferenceIndex::kPaddingBytes)),
                 document, "reference file");
     json::object root;
     H5ZARR_JSON(document.get_object(), root, "reference file");
@@ -169,8 +170,9 @@ class ReferenceParser {
     return CorruptError(Name(*entry) + " is neither a text, an object nor a list");
   }
 
+  // [url], [url, null, null] (kerchunk's other way to say "all of it") or [url, offset, length].
   Status TakeTarget(json::array& parts, ReferenceIndex::Entry* entry) {
-    std::size_t count = 0;
+    std::size_t count = 0, nulls = 0;
     for (auto part : parts) {
       if (count == 0) {
         json::json_type type;
@@ -179,21 +181,27 @@ class ReferenceParser {
           return UnsupportedError(Name(*entry) + " has no URL: the file it means is not said");
         }
         std::string_view url;
-        H5ZARR_JSON(part.get_string(), url, Name(*entry));
+        if (part.get_string().get(url)) return NoTarget(*entry);
         H5ZARR_ASSIGN_OR_RETURN(entry->url, UrlNumber(url));
-      } else if (count == 1) {
-        H5ZARR_JSON(part.get_uint64(), entry->offset, Name(*entry));
-      } else if (count == 2) {
-        H5ZARR_JSON(part.get_uint64(), entry->length, Name(*entry));
+      } else if (count < 3) {
+        json::json_type type;
+        H5ZARR_JSON(part.type(), type, Name(*entry));
+        nulls += type == json::json_type::null;
+        uint64_t& number = count == 1 ? entry->offset : entry->length;
+        if (type != json::json_type::null && part.get_uint64().get(number)) return NoTarget(*entry);
       }
       ++count;
     }
-    if (count == 1) entry->length = ReferenceIndex::kWholeLength;
-    const std::optional<uint64_t> end = CheckedAdd(entry->offset, entry->length);
-    if (count != 1 && (count != 3 || !end || *end > INT64_MAX)) {
-      return CorruptError(Name(*entry) + " is neither [url] nor [url, offset, length]");
+    if (count == 1 || (count == 3 && nulls == 2)) {
+      entry->length = ReferenceIndex::kWholeLength;
+      return OkStatus();
     }
-    return OkStatus();
+    const std::optional<uint64_t> end = CheckedAdd(entry->offset, entry->length);
+    return count == 3 && nulls == 0 && end && *end <= INT64_MAX ? OkStatus() : NoTarget(*entry);
+  }
+
+  static Status NoTarget(const ReferenceIndex::Entry& entry) {
+    return CorruptError(Name(entry) + " is neither [url] nor [url, offset, length] with whole numbers from 0 on");
   }
 
   static std::string Name(const ReferenceIndex::Entry& entry) {

@@ -99,7 +99,8 @@ void Builder::Leave() {
 Status Builder::Admit(std::size_t children) {
   nodes_ += children;
   if (nodes_ <= kMostNodes) return OkStatus();
-  return UnsupportedError("it has more than " + std::to_string(kMostNodes) + " nodes");
+  return UnsupportedError("it has more than " + std::to_string(kMostNodes) +
+                          " nodes, too many for a store that opens by itself; " + std::string(kAdvice));
 }
 
 Status Builder::Fill() {

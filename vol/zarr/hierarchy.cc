@@ -65,6 +65,24 @@ Result<bool> HasDocument(Store* store, const std::string& path, std::string_view
   return false;
 }
 
+// Whether a failure is of the folder that was asked about (no permission, a device where the document would
+// be, links that lead nowhere), and not of the store, in which the next one would fail, too.
+bool IsOfOneFolder(const Status& failure) {
+  return failure.code() == StatusCode::kPermissionDenied || failure.code() == StatusCode::kCorrupt ||
+         failure.code() == StatusCode::kInvalidArgument;
+}
+
+// Whether there is a node at `path`, a folder. One that cannot be looked at is taken for a node: who opens it
+// gets to know why, and the others can be listed.
+Result<bool> IsNode(Store* store, const std::string& path, std::string_view* format_hint) {
+  Result<bool> found = HasDocument(store, path, format_hint);
+  if (found.ok() && !*found) {
+    const Result<int> zarr_format = FormatBelow(store, path);
+    found = zarr_format.ok() ? Result<bool>(*zarr_format != 0) : zarr_format.status();
+  }
+  return found.ok() || !IsOfOneFolder(found.status()) ? found : true;
+}
+
 }  // namespace
 
 const Json& Node::attributes() const {
@@ -244,12 +262,8 @@ Result<std::vector<std::string>> Hierarchy::NamesBelow(const std::string& path) 
   std::string_view format_hint = kDocumentV3;
   for (const ListEntry& entry : entries) {
     if (!entry.is_prefix || !CanNameNode(entry.name)) continue;
-    const std::string child = JoinPath(path, entry.name);
-    H5ZARR_ASSIGN_OR_RETURN(bool is_node, HasDocument(store_, child, &format_hint));
-    if (!is_node) {
-      H5ZARR_ASSIGN_OR_RETURN(const int zarr_format, FormatBelow(store_, child));
-      is_node = zarr_format != 0;
-    }
+    H5ZARR_ASSIGN_OR_RETURN(const bool is_node,
+                            IsNode(store_, JoinPath(path, entry.name), &format_hint));
     if (is_node) names.push_back(entry.name);
   }
   return names;

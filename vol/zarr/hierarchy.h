@@ -52,7 +52,8 @@ class Hierarchy {
   // The names of the nodes directly below group `path`, sorted bytewise; none below an array. Costs
   // one listing and a stat or two an entry; a document is read only to tell whether `path` is an
   // array where Open or Write has not already seen a group there. Folders that are neither nodes
-  // nor implicit groups, files and dot-names that are no nodes are left out.
+  // nor implicit groups, files and dot-names that are no nodes are left out; those that may not be looked at
+  // are listed, and Open says why.
   Result<std::vector<std::string>> ListNames(std::string_view path);
 
   // Stores the node's document(s), creating or replacing. Its parents must have been stored before:

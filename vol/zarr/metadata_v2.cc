@@ -26,9 +26,14 @@ Result<Json> ParseObject(std::string_view text, std::string_view what) {
 
 // `what` names the array's or group's own document; .zattrs lies beside it.
 Result<Json> ParseAttributes(std::string_view text, std::string_view what) {
-  if (text.empty()) return Json::object();
+  if (text.empty() || text == "null") return Json::object();
   const std::string folder(what.substr(0, what.rfind('/') + 1));
   return ParseObject(text, folder + ".zattrs");
+}
+
+// Of arrays with one dimension some writers have its extent by itself.
+Result<std::vector<uint64_t>> ParseExtentsV2(const Json& value, std::string_view what) {
+  return ParseExtents(value.is_number_integer() ? Json::array({value}) : value, what);
 }
 
 // A numcodecs configuration, {"id": …, parameters}.
@@ -135,9 +140,9 @@ Result<ArrayMetadata> ArrayFromDocumentV2(Json document) {
   ArrayMetadata metadata;
   metadata.zarr_format = 2;
   H5ZARR_ASSIGN_OR_RETURN(const Json* shape, RequireMember(document, "shape"));
-  H5ZARR_ASSIGN_OR_RETURN(metadata.shape, ParseExtents(*shape, "shape"));
+  H5ZARR_ASSIGN_OR_RETURN(metadata.shape, ParseExtentsV2(*shape, "shape"));
   H5ZARR_ASSIGN_OR_RETURN(const Json* chunks, RequireMember(document, "chunks"));
-  H5ZARR_ASSIGN_OR_RETURN(metadata.chunk_shape, ParseExtents(*chunks, "chunks"));
+  H5ZARR_ASSIGN_OR_RETURN(metadata.chunk_shape, ParseExtentsV2(*chunks, "chunks"));
   H5ZARR_ASSIGN_OR_RETURN(metadata.codecs, ParseCodecs(document, metadata.rank()));
   H5ZARR_ASSIGN_OR_RETURN(const Json* dtype, RequireMember(document, "dtype"));
   if (*dtype == "|O") {

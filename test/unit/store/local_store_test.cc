@@ -157,10 +157,10 @@ TEST_CASE("a FIFO, socket or device at a key is an error and never waited for") 
   fs::create_symlink("/dev/zero", directory / "device");
   for (const char* key : {"fifo", "device"}) {
     const auto bytes = store->Read(key);
-    CHECK(bytes.status().code() == StatusCode::kIo);
+    CHECK(bytes.status().code() == StatusCode::kCorrupt);
     CHECK(bytes.status().message().find(key) != std::string::npos);
-    CHECK(store->ObjectBytes(key).status().code() == StatusCode::kIo);
-    CHECK(ReadAll(*store, {Op(key, ByteRange::Span(0, 10))}).status.code() == StatusCode::kIo);
+    CHECK(store->ObjectBytes(key).status().code() == StatusCode::kCorrupt);
+    CHECK(ReadAll(*store, {Op(key, ByteRange::Span(0, 10))}).status.code() == StatusCode::kCorrupt);
   }
   CHECK(store->List("")->empty());
 }

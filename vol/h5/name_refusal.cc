@@ -1,0 +1,85 @@
+#include "h5/name_refusal.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "location/location.h"
+#include "store/url.h"
+#include "store/zip_store.h"
+#include "zarr/hierarchy.h"
+
+namespace h5zarr {
+namespace {
+
+constexpr std::array<std::string_view, 5> kDocuments = {"zarr.json", ".zgroup", ".zarray", ".zattrs",
+                                                        ".zmetadata"};
+
+Status RefuseParquetReferences(const FileName& name) {
+  if (!IsParquetReferences(name.path)) return OkStatus();
+  return UnsupportedError(
+      "'" + name.given + "': references in Parquet files are not read. This makes a file x.json of them: "
+      "python3 -c \"import base64, fsspec, json; from fsspec.implementations.reference import "
+      "LazyReferenceMapper as M; m = M('" + name.given + "', fsspec.filesystem('file')); "
+      "json.dump({'version': 1, 'refs': {k: v if isinstance(v, list) else 'base64:' + "
+      "base64.b64encode(v).decode() for k in m for v in [m[k]]}}, open('x.json', 'w'), default=int)\"");
+}
+
+// The first bytes of a regular file, blanks left out; nothing for all else.
+std::string BeginningOf(const FileName& name) {
+  struct stat info;
+  if (name.remote || stat(name.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  std::ifstream file(name.path, std::ios::binary);
+  std::string beginning;
+  char next = 0;
+  while (beginning.size() < 4 && file >> next) beginning += next;
+  return beginning;
+}
+
+}  // namespace
+
+Status RefuseForeignUrl(const FileName& name) {
+  if (!IsForeignUrl(name.given)) return OkStatus();
+  return UnsupportedError("'" + ShownName(name.given) +
+                          "': of URLs only http://, https://, s3:// and file:// are opened; what is public in "
+                          "an object store has an https:// URL, too");
+}
+
+Status RefuseDocument(const FileName& name) {
+  const std::size_t slash = name.path.rfind('/');
+  const bool is_document =
+      std::find(kDocuments.begin(), kDocuments.end(), std::string_view(name.path).substr(slash + 1)) !=
+      kDocuments.end();
+  if (!is_document || !BeginningOf(name).starts_with('{')) return OkStatus();
+  return UnsupportedError("'" + name.given + "' is a document of a Zarr store: the store to open is its folder, '" +
+                          name.path.substr(0, slash) + "'");
+}
+
+Status RefuseFolder(const FileName& name) {
+  if (!IsFolder(name.path)) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
+  return Status(StatusCode::kUnsupported,
+                "'" + name.given + "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
+                ".zarray, and there is none a few levels below",
+                EISDIR);
+}
+
+Status WhyNoArchive(const FileName& name) {
+  if (!name.path.ends_with(".zip")) return OkStatus();
+  const std::string beginning = BeginningOf(name);
+  if (beginning.empty() || beginning == "\x89HDF") return OkStatus();  // HDF5 has said why
+  const Result<std::unique_ptr<Store>> archive = OpenZipStore(name.path);
+  if (!archive.ok()) return archive.status();
+  const auto root = zarr::Hierarchy(archive->get()).Open("");
+  if (!root.ok()) return root.status().WithContext("'" + name.given + "'");
+  return UnsupportedError("'" + name.given + "' is a ZIP archive, but no Zarr store: it has no zarr.json, "
+                          ".zgroup or .zarray, and there is none a few levels below");
+}
+
+}  // namespace h5zarr

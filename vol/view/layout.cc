@@ -24,6 +24,15 @@ std::optional<uint64_t> Times(std::optional<uint64_t> a, std::optional<uint64_t>
   return a && b ? CheckedMul(*a, *b) : std::nullopt;
 }
 
+// Gives an undefined fill value the bytes of empty parts.
+Status DefineFill(hid_t type, uint64_t elem_bytes, hid_t dcpl) {
+  H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+  if (H5Pfill_value_defined(dcpl, &defined) < 0) return host::AlreadyReported();
+  if (defined != H5D_FILL_VALUE_UNDEFINED) return OkStatus();
+  const std::vector<std::byte> empty(elem_bytes);
+  return H5Pset_fill_value(dcpl, type, empty.data()) < 0 ? host::AlreadyReported() : OkStatus();
+}
+
 }  // namespace
 
 Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle* dcpl) {
@@ -72,7 +81,9 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
     if (H5Pset_layout(dcpl->get(), H5D_CONTIGUOUS) < 0) return host::AlreadyReported();
   }
   if (rank > 0) *space = Handle(H5Screate_simple(rank, dims.data(), limit.data()));
-  // What is never filled is never written; but HDF5 wants parts of variable length to be something.
+  // What is never filled is never written; but HDF5 wants parts of variable length to be something: where their fill
+  // value is none that it can hold, they are empty until Hold gives them.
+  if (holds) H5ZARR_RETURN_IF_ERROR(DefineFill(type, elem_bytes, dcpl->get()));
   const H5D_fill_time_t fill = holds ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER;
   if (!space->valid() || H5Pset_alloc_time(dcpl->get(), H5D_ALLOC_TIME_EARLY) < 0 ||
       H5Pset_fill_time(dcpl->get(), fill) < 0) {

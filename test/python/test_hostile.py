@@ -133,7 +133,7 @@ def test_tools_go_on_without_a_node_that_cannot_be_opened(three, change):
     with h5py.File(store) as f:
         assert "b" in f
         for use in (lambda: f["b"], lambda: h5py.h5d.open(f.id, b"b"), lambda: h5py.h5g.open(f.id, b"b")):
-            with pytest.raises(KeyError, match="cannot open 'b'"):
+            with pytest.raises((KeyError, ValueError), match="cannot open .*b"):
                 use()
 
 

@@ -73,7 +73,7 @@ Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   place->node = place->found.node;
   // A link that is the last component was found in this store.
   const bool stays = last == LastLink::kItself && place->found.parent != nullptr;
-  if (place->node == nullptr && place->found.parent == nullptr && !place->found.left_store) {
+  if (place->node == nullptr && !place->found.left_store) {
     H5ZARR_RETURN_IF_ERROR(WhyBlocked(store, base, place->path()));
   }
   if (!place->found.left_store || stays) return std::optional<Exit>();

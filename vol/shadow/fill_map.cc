@@ -209,32 +209,35 @@ Status SetNoFill(const ElementMap& map, hid_t dcpl) {
   return SetFill(dcpl, type.get(), nullptr);
 }
 
-Status CheckSequenceFill(const zarr::FillValue& fill, const ElementMap& map) {
+// `foreign`: of an array that HDF5 did not write. Its readers may ask for a fill value of text or numbers, but
+// h5py frees a sequence that lies in the list itself.
+Status SetSequenceFill(const zarr::FillValue& fill, const ElementMap& map, bool foreign, hid_t dcpl) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle item, StoredItemType(map));
   const std::size_t item_bytes = H5Tget_size(item.get());
-  if (fill.bytes.size() % item_bytes == 0) return OkStatus();
-  return CorruptError("fill value of " + std::to_string(fill.bytes.size()) +
-                      " bytes for items of " + std::to_string(item_bytes));
+  if (fill.bytes.size() % item_bytes != 0) {
+    return CorruptError("fill value of " + std::to_string(fill.bytes.size()) +
+                        " bytes for items of " + std::to_string(item_bytes));
+  }
+  if (foreign) return SetNoFill(map, dcpl);
+  std::vector<std::byte> items = fill.bytes;
+  const hvl_t sequence{items.size() / item_bytes, items.data()};
+  const Handle type(H5Tvlen_create(item.get()));
+  return SetFill(dcpl, type.get(), &sequence);
 }
 
 Status SetTextFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
   H5ZARR_ASSIGN_OR_RETURN(Handle type, ReportedType(map));
-  if (H5Tdetect_class(type.get(), H5T_VLEN) > 0) return SetNoFill(map, dcpl);
   H5ZARR_ASSIGN_OR_RETURN(const Json json, zarr::ParseJson(AsText(fill.bytes), "fill_value"));
   MemoryValue value(std::move(type));
   H5ZARR_RETURN_IF_ERROR(ElementFromJson(json, value.type(), value.data(), NoReferences()));
   return SetFill(dcpl, value.type(), value.data());
 }
 
-Status SetUserFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dcpl) {
+Status SetUserFill(const zarr::FillValue& fill, const ElementMap& map, bool foreign, hid_t dcpl) {
   if (map.form == Form::kPlain || map.form == Form::kUtf32) return SetPlainFill(fill, map, dcpl);
   // The empty text is HDF5's default for all that has variable length.
   if (fill.bytes.empty() || map.form == Form::kObjectReference) return OkStatus();
-  if (map.form == Form::kVlenSequence) {
-    // HDF5 reads none from a file, and h5py frees what lies in the list itself.
-    H5ZARR_RETURN_IF_ERROR(CheckSequenceFill(fill, map));
-    return SetNoFill(map, dcpl);
-  }
+  if (map.form == Form::kVlenSequence) return SetSequenceFill(fill, map, foreign, dcpl);
   if (map.form == Form::kJsonElement) return SetTextFill(fill, map, dcpl);
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, ReportedType(map));
   const std::string text(AsText(fill.bytes));
@@ -314,7 +317,7 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
     if (value == nullptr) return CorruptError("_hdf5.fill has no value");
     H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue user,
                             zarr::ParseFillValue(*value, map.dtype, kKeptFillFormat));
-    return SetUserFill(user, map, dcpl);
+    return SetUserFill(user, map, false, dcpl);
   }
   const std::string kind = StringMember(hdf5, "fill").value_or("user");
   if (kind == "undefined") {
@@ -324,7 +327,7 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
   if (kind == "default" || map.read_only) return OkStatus();
   // (In v2 the times that nobody wrote are NaT, which is not HDF5's default.)
   if (!fill.defined && !IsTime(map.dtype)) return OkStatus();
-  return SetUserFill(fill, map, dcpl);
+  return SetUserFill(fill, map, hdf5.empty(), dcpl);
 }
 
 Result<std::vector<std::byte>> FillBlock(const ElementMap& map, const Json& hdf5) {

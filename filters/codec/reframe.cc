@@ -21,13 +21,15 @@ constexpr unsigned kGzipHeadCrc = 2, kGzipExtra = 4, kGzipName = 8, kGzipComment
 
 // Decodes `encoded`, which must be one stream of the size of `decoded`; of several ones this is the first.
 Status DecodeAll(DeflateFraming framing, ByteSpan encoded, MutableByteSpan decoded) {
-  H5ZARR_ASSIGN_OR_RETURN(const InflatedStream stream, InflateOne(framing, encoded, decoded));
-  if (stream.encoded_bytes != encoded.size()) {
-    return UnsupportedError("more than one stream");
+  const Result<InflatedStream> stream = InflateOne(framing, encoded, decoded);
+  const std::string expected = " bytes, expected " + std::to_string(decoded.size());
+  if (stream.status().code() == StatusCode::kOutOfRange) {
+    return CorruptError("the stream decodes to more" + expected);
   }
-  if (stream.decoded_bytes == decoded.size()) return OkStatus();
-  return CorruptError("the stream decodes to " + std::to_string(stream.decoded_bytes) +
-                      " bytes, expected " + std::to_string(decoded.size()));
+  H5ZARR_RETURN_IF_ERROR(stream.status());
+  if (stream->encoded_bytes != encoded.size()) return UnsupportedError("more than one stream");
+  if (stream->decoded_bytes == decoded.size()) return OkStatus();
+  return CorruptError("the stream decodes to " + std::to_string(stream->decoded_bytes) + expected);
 }
 
 // How long the head of a member is. REQUIRES: it was decoded, so that all of it is there.

@@ -117,7 +117,8 @@ TEST_CASE("keys come from the environment, else from the named profile's files")
             "[profile two]\nregion=eu-west-2\nendpoint_url=http://two\n[profile three]\n"
             "credential_process = echo '{\"Version\": 1, \"AccessKeyId\": \"AK3\", \"SecretAccessKey\": \"s3\", "
             "\"SessionToken\": \"t3\", \"Expiration\": \"2026-11-30T12:00:00Z\"}'\n"
-            "[profile four]\ncredential_process = false\n[profile five]\nrole_arn = arn\n");
+            "[profile four]\ncredential_process = false\n[profile five]\nrole_arn = arn\n"
+            "[profile single]\nsso_session = on\n");
   PutFile(folder.path() + "/credentials",
             "[two]\naws_access_key_id=AK2\naws_secret_access_key=s2\naws_session_token=t2\n");
   environment.Set("AWS_PROFILE", "two");
@@ -135,7 +136,9 @@ TEST_CASE("keys come from the environment, else from the named profile's files")
   CHECK((*three)->expires == 1796040000);
   environment.Set("AWS_PROFILE", "four");
   CHECK(AwsProfile::Load().value().Credentials().status().code() == StatusCode::kPermissionDenied);
-  environment.Set("AWS_PROFILE", "five");
+  environment.Set("AWS_PROFILE", "five");  // a role, and no keys to take it on with
+  CHECK(AwsProfile::Load().value().Credentials().status().code() == StatusCode::kPermissionDenied);
+  environment.Set("AWS_PROFILE", "single");
   CHECK(AwsProfile::Load().value().Credentials().status().code() == StatusCode::kUnsupported);
   environment.Set("AWS_PROFILE", "six");
   CHECK(AwsProfile::Load().status().code() == StatusCode::kInvalidArgument);

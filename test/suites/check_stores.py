@@ -12,7 +12,8 @@ import zarr
 MEMBERS = {"alloc_time", "attr_order", "attrs", "comment", "creation", "dimensions", "escaped", "external", "fill",
            "fill_time", "fill_value", "filters", "hard_links", "kind", "labels", "layout", "link_csets",
            "mappings", "maxshape", "order", "references", "scale", "scales", "shape", "shard_hidden",
-           "space", "times", "type", "type_ref", "used_outside", "user_links", "version"}
+           "space", "times", "type", "type_ref", "used_outside", "user_links", "version",
+           "written"}
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # The longest text that says something of an object: names, types and settings are shorter.
 MAX_WORD = 1024

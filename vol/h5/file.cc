@@ -131,6 +131,14 @@ Status RefuseWithinStore(const FileName& name) {
                                "' is a Zarr store, or a part of one; open it and create groups in it");
 }
 
+Result<void*> CreateStore(const FileName& name, unsigned flags, const Config& config, hid_t fcpl,
+                          hid_t fapl, hid_t dxpl, void** request) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
+                          StoreFile::Make(name.path, name.given, true, true, config,
+                                          ExecutorFor(config.threads)));
+  return OpenShadow(store, flags, fcpl, fapl, dxpl, request);
+}
+
 void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
                   void** request) {
   return host::GuardPointer("file_create", [&]() -> Result<void*> {
@@ -154,13 +162,10 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags, config));
     const bool exclusive = (flags & H5F_ACC_EXCL) != 0;
     if (exclusive) H5ZARR_RETURN_IF_ERROR(ClaimStore(name, config));
-    H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
-                            StoreFile::Make(name.path, name.given, true, true, config,
-                                            ExecutorFor(config.threads)));
-    Result<void*> file = OpenShadow(store, flags, fcpl, fapl, dxpl, request);
+    Result<void*> file = CreateStore(name, flags, config, fcpl, fapl, dxpl, request);
     if (exclusive && !file.ok()) {
       host::KeepErrors keep;
-      (void)RemoveStore(name).ok();
+      (void)RemoveStore(name).ok();  // what was claimed; why nothing was made is what is said
     }
     return Mirrored(std::move(file), name, true, fapl);
   });

@@ -88,6 +88,11 @@ class LoadingScope {
   const std::string name_;
 };
 
+// A group whose children cannot be known: opening it says why, and the rest of the store can be shown.
+void SetAside(const NodePtr& group, const Status& why) {
+  group->broken = why.WithContext("cannot open '" + group->path + "'");
+}
+
 }  // namespace
 
 NodePtr StoreFile::AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
@@ -500,7 +505,7 @@ Status StoreFile::FillGroup(const NodePtr& group) {
   if (group->group.filled || group->group.filling) return OkStatus();
   const Result<std::vector<std::string>> names = ChildNames(group);
   if (!names.ok() && image_ != nullptr && group != root_) {
-    group->broken = names.status();  // the rest of the store can be shown
+    SetAside(group, names.status());
     return OkStatus();
   }
   H5ZARR_RETURN_IF_ERROR(names.status());
@@ -532,8 +537,8 @@ Status StoreFile::Fill(const NodePtr& group, bool recursive) {
     if (!seen.insert(current.get()).second) continue;
     const Status filled = FillGroup(current);
     if (filled.code() == StatusCode::kPermissionDenied && current != group) {
-      current->broken = filled.WithContext("cannot open '" + current->path + "'");
-      continue;  // the rest of the store can be shown
+      SetAside(current, filled);
+      continue;
     }
     H5ZARR_RETURN_IF_ERROR(filled);
     if (!recursive) continue;

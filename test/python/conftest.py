@@ -2,6 +2,9 @@
 before any test imports h5py. Peers (zarr-python, tensorstore, zarrs) do not use HDF5; they run in the
 same process."""
 import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,14 @@ def pytest_report_header(config):
     import h5py
 
     return f"h5py {h5py.__version__}, HDF5 {h5py.version.hdf5_version}, {os.environ['HDF5_PLUGIN_PATH']}"
+
+
+def pytest_runtest_logreport(report):
+    """What fails is told at once: the summary at the end may not be reached."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        free_mib = shutil.disk_usage(tempfile.gettempdir()).free >> 20
+        print(f"\nfailed: {report.nodeid} ({report.when}), after {report.duration:.0f} s, {free_mib} MiB free",
+              file=sys.__stderr__)
 
 
 @pytest.fixture

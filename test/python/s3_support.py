@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 import urllib.request
+import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,49 @@ def versitygw(folder):
                 {"ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"],
                  "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]}) as url:
         yield url
+
+
+def use(monkeypatch, url, **settings):
+    """What a program is told of a server; nothing of the user's own."""
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    for name, value in (NO_KEYS | {"AWS_ENDPOINT_URL": url} | settings).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module")
+def moto_url(tmp_path_factory):
+    with moto(tmp_path_factory.mktemp("moto")) as url:
+        yield url
+
+
+@pytest.fixture
+def bucket(moto_url, monkeypatch):
+    use(monkeypatch, moto_url, **KEYS)
+    return moto_url
+
+
+def keys_in(url, prefix):
+    """What is in moto's bucket."""
+    found, token = [], ""
+    while True:
+        with urllib.request.urlopen(f"{url}/bucket?list-type=2&prefix={prefix}{token}") as answer:
+            page = xml.etree.ElementTree.fromstring(answer.read())
+        space = page.tag.partition("}")[0] + "}"
+        found += [key.text for key in page.iter(space + "Key")]
+        more = page.find(space + "NextContinuationToken")
+        if more is None:
+            return found
+        token = "&continuation-token=" + urllib.request.quote(more.text, safe="")
+
+
+# moto wants no more than that there is a signature.
+SOMEBODY = {"Authorization": "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/s3/aws4_request, "
+                             "SignedHeaders=host, Signature=0"}
+
+
+def put(url, key, content):
+    urllib.request.urlopen(urllib.request.Request(f"{url}/bucket/{key}", data=content, method="PUT",
+                                                  headers=SOMEBODY | {"Content-Type": "application/octet-stream"}),
+                           timeout=20).close()

@@ -15,42 +15,12 @@ import pytest
 import zarr
 
 from command_support import COMMAND, h5zarr, h5zarr_json, needs_command
+from one_of_each import write
 from support import environment, run_python
 
 icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
 
 pytestmark = needs_command
-
-WRITE = """
-import sys, h5py, numpy as np
-with h5py.File(sys.argv[1], "w") as f:
-    g = f.create_group("z/deep")
-    g.attrs["level"] = np.array([1, 2], dtype=">i4")
-    a = f.create_dataset("a", data=np.arange(6000.).reshape(60, 100), chunks=(7, 30), maxshape=(None, 100),
-                         compression="gzip", shuffle=True, fletcher32=True)
-    a.attrs["text"] = "zwölf"
-    f.create_dataset("big", data=np.arange(400000), chunks=(1000,))
-    f["plain"] = np.arange(10, dtype=">u2")
-    f["text"] = np.array(["a", "", "😀"], dtype=object)
-    f["scalar"] = 3.5
-    f["empty"] = h5py.Empty("f4")
-    f["flag"] = np.array([True, False])
-    f["point"] = np.array([(1, 2.5), (3, 4.5)], dtype=[("n", "i4"), ("x", "f8")])
-    f["type"] = np.dtype("f4")
-    f["soft"] = h5py.SoftLink("/z/deep")
-    f["outside"] = h5py.ExternalLink("other.h5", "/x")
-    f["again"] = a
-    f["refs"] = np.array([a.ref, f["z"].ref, h5py.Reference()], dtype=h5py.ref_dtype)
-    f["x"] = np.arange(100)
-    f["x"].make_scale("x")
-    a.dims[1].attach_scale(f["x"])
-    f["never"] = np.zeros((0, 5))
-"""
-
-
-def write(path, **env):
-    run_python(WRITE, path, **({"plugin": False, "connector": None} | env))
-    return path
 
 
 def change(path, code, **env):

@@ -1,10 +1,8 @@
 """Stores in S3: read and written like folders, with nothing of the user's keys in what is said. moto serves
 most tests; S3Proxy and versitygw, where they are to be had, check signatures."""
 import json
-import os
 import sys
 import urllib.request
-import xml.etree.ElementTree
 
 import h5py
 import numpy as np
@@ -14,20 +12,12 @@ import zarr
 import s3_support
 from command_support import h5zarr, needs_command
 from http_support import fault_server
-from s3_support import KEYS, NO_KEYS
+from s3_support import KEYS, NO_KEYS, SOMEBODY, bucket, keys_in, moto_url, put, use  # noqa: F401
 from support import run, run_python, tool
 
 rng = np.random.default_rng(5)
 DATA = rng.integers(0, 1 << 30, (200, 300), dtype="i4")
 SERVERS = {"moto": s3_support.moto, "s3proxy": s3_support.s3proxy, "versitygw": s3_support.versitygw}
-
-
-def use(monkeypatch, url, **settings):
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    for name, value in (NO_KEYS | {"AWS_ENDPOINT_URL": url} | settings).items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -36,47 +26,10 @@ def any_server(request, tmp_path_factory):
         yield url
 
 
-@pytest.fixture(scope="module")
-def moto_url(tmp_path_factory):
-    with s3_support.moto(tmp_path_factory.mktemp("moto")) as url:
-        yield url
-
-
 @pytest.fixture
 def any_bucket(any_server, monkeypatch):
     use(monkeypatch, any_server, **KEYS)
     return any_server
-
-
-@pytest.fixture
-def bucket(moto_url, monkeypatch):
-    use(monkeypatch, moto_url, **KEYS)
-    return moto_url
-
-
-def keys_in(url, prefix):
-    """What is in moto's bucket."""
-    found, token = [], ""
-    while True:
-        with urllib.request.urlopen(f"{url}/bucket?list-type=2&prefix={prefix}{token}") as answer:
-            page = xml.etree.ElementTree.fromstring(answer.read())
-        space = page.tag.partition("}")[0] + "}"
-        found += [key.text for key in page.iter(space + "Key")]
-        more = page.find(space + "NextContinuationToken")
-        if more is None:
-            return found
-        token = "&continuation-token=" + urllib.request.quote(more.text, safe="")
-
-
-# moto wants no more than that there is a signature.
-SOMEBODY = {"Authorization": "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/s3/aws4_request, "
-                             "SignedHeaders=host, Signature=0"}
-
-
-def put(url, key, content):
-    request = urllib.request.Request(f"{url}/bucket/{key}", data=content, method="PUT",
-                                     headers={"Content-Type": "application/octet-stream"})
-    urllib.request.urlopen(request, timeout=20).close()
 
 
 def test_a_store_is_written_and_read_like_a_folder(any_bucket):

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "icechunk/repository.h"
+#include "mirror/run_counts.h"
 #include "mirror/source_dataset.h"
 #include "mirror/versions.h"
 #include "store/store.h"
@@ -31,17 +31,13 @@ struct MirrorOptions {
   std::function<void(const Version& version, std::size_t done, std::size_t all)> progress;
 };
 
-struct MirrorReport {
+struct MirrorReport : RunCounts {
   std::size_t versions = 0;             // committed ones in the file
   std::size_t added = 0;                // by this run
   std::vector<std::string> uncommitted;  // left out: their writer did not come to its end
   std::vector<std::string> gone;        // tags of versions that are no longer in the file…
   bool gone_were_deleted = false;       // …and no longer in the repository either
   bool main_kept = false;               // branch "main" has commits of others, and was left alone
-  uint64_t chunks_added = 0;
-  uint64_t chunk_bytes_added = 0;
-  icechunk::Written written;            // objects but refs, and their bytes
-  uint64_t refs_written = 0;
 };
 
 // `file`: an open HDF5 file. `store`: a folder that holds the repository, or nothing yet; it should write

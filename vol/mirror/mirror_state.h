@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "icechunk/repository.h"
 #include "mirror/connector_files.h"
+#include "mirror/run_counts.h"
 #include "store/store.h"
 
 namespace h5zarr::mirror {
@@ -23,14 +23,10 @@ struct StateOptions {
   std::function<void(uint64_t done, uint64_t all, const std::string& path)> progress;  // may be empty
 };
 
-struct StateReport {
+struct StateReport : RunCounts {
   bool added = false;    // else all is as the last snapshot has it
   std::string tag;       // of the last snapshot
   std::string snapshot;  // its identifier
-  uint64_t chunks_added = 0;
-  uint64_t chunk_bytes_added = 0;
-  icechunk::Written written;  // objects but refs, and their bytes
-  uint64_t refs_written = 0;
 };
 
 // `store`: a folder that holds the repository, or nothing yet; it should write durably. Two runs at once take

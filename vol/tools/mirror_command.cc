@@ -24,6 +24,7 @@
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"
+#include "tools/mirror_report.h"
 #include "tools/mirror_state_command.h"
 #include "zarr/json.h"
 
@@ -59,25 +60,18 @@ Json ReportJson(const mirror::MirrorReport& report) {
   json["gone"] = report.gone;
   json["gone_were_deleted"] = report.gone_were_deleted;
   json["main_kept"] = report.main_kept;
-  json["chunks_added"] = report.chunks_added;
-  json["chunk_bytes_added"] = report.chunk_bytes_added;
-  json["objects_written"] = report.written.objects + report.refs_written;
-  json["bytes_written"] = report.written.bytes;
   return json;
 }
 
-void PrintReport(const mirror::MirrorReport& report) {
-  std::printf("%zu of %zu versions added: %llu new chunks, %llu bytes; %llu objects written\n",
-              report.added, report.versions, static_cast<unsigned long long>(report.chunks_added),
-              static_cast<unsigned long long>(report.chunk_bytes_added),
-              static_cast<unsigned long long>(report.written.objects + report.refs_written));
+std::string ReportText(const mirror::MirrorReport& report) {
+  std::string text = std::to_string(report.added) + " of " + std::to_string(report.versions) +
+                     " versions added: " + CountsText(report) + "\n";
   for (const std::string& tag : report.gone) {
-    std::printf("%s: '%s' is no longer in the file\n", report.gone_were_deleted ? "deleted" : "kept",
-                tag.c_str());
+    text += std::string(report.gone_were_deleted ? "deleted" : "kept") + ": '" + tag +
+            "' is no longer in the file\n";
   }
-  if (report.main_kept) {
-    std::printf("branch \"main\" has commits of others and stays where it is\n");
-  }
+  if (report.main_kept) text += "branch \"main\" has commits of others and stays where it is\n";
+  return text;
 }
 
 // kInvalidArgument, with what is to be said, where the words make no sense.
@@ -116,15 +110,9 @@ int MirrorVersions(const Words& words, mirror::MirrorOptions options) {
   if (!store.ok()) return Fail(store.status());
   const auto report = mirror::Mirror(file->get(), store->get(), options);
   if (!report.ok()) return Fail(report.status().WithContext("'" + words.operands[0] + "'"));
-  if (words.has("verify")) {
-    const auto verified = mirror::VerifyRepository(store->get());
-    if (!verified.ok()) return Fail(verified.status());
-  }
-  if (words.has("json")) {
-    std::printf("%s\n", zarr::DumpJson(ReportJson(*report), -1).c_str());
-  } else if (!quiet) {
-    PrintReport(*report);
-  }
+  const Status told =
+      FinishMirror(store->get(), words, *report, ReportJson(*report), ReportText(*report));
+  if (!told.ok()) return Fail(told);
   for (const std::string& name : report->uncommitted) {
     std::fprintf(stderr, "h5zarr: version '%s' was never committed: left out\n", name.c_str());
   }

@@ -1,10 +1,10 @@
 // The part of `h5zarr mirror` that is for sources without versions of their own.
 #include "tools/mirror_state_command.h"
 
-#include <cstdio>
+#include <string>
 
 #include "mirror/mirror_state.h"
-#include "mirror/verify.h"
+#include "tools/mirror_report.h"
 #include "tools/progress.h"
 #include "zarr/json.h"
 
@@ -18,22 +18,12 @@ Json ReportJson(const mirror::StateReport& report) {
   json["added"] = report.added ? 1 : 0;
   json["tag"] = report.tag;
   json["snapshot"] = report.snapshot;
-  json["chunks_added"] = report.chunks_added;
-  json["chunk_bytes_added"] = report.chunk_bytes_added;
-  json["objects_written"] = report.written.objects + report.refs_written;
-  json["bytes_written"] = report.written.bytes;
   return json;
 }
 
-void PrintReport(const mirror::StateReport& report) {
-  if (!report.added) {
-    std::printf("nothing new since %s\n", report.tag.c_str());
-    return;
-  }
-  std::printf("%s: %llu new chunks, %llu bytes; %llu objects written\n", report.tag.c_str(),
-              static_cast<unsigned long long>(report.chunks_added),
-              static_cast<unsigned long long>(report.chunk_bytes_added),
-              static_cast<unsigned long long>(report.written.objects + report.refs_written));
+std::string ReportText(const mirror::StateReport& report) {
+  if (!report.added) return "nothing new since " + report.tag + "\n";
+  return report.tag + ": " + CountsText(report) + "\n";
 }
 
 }  // namespace
@@ -53,16 +43,8 @@ int MirrorState(const mirror::OpenedFile& source, Store* store, const Words& wor
   const auto report = mirror::MirrorState(source, store, options);
   progress.Clear();
   if (!report.ok()) return Fail(report.status().WithContext("'" + source.name + "'"));
-  if (words.has("verify")) {
-    const auto verified = mirror::VerifyRepository(store);
-    if (!verified.ok()) return Fail(verified.status());
-  }
-  if (words.has("json")) {
-    std::printf("%s\n", zarr::DumpJson(ReportJson(*report), -1).c_str());
-  } else if (!words.has("quiet")) {
-    PrintReport(*report);
-  }
-  return kDone;
+  const Status told = FinishMirror(store, words, *report, ReportJson(*report), ReportText(*report));
+  return told.ok() ? kDone : Fail(told);
 }
 
 }  // namespace h5zarr::tools

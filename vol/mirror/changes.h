@@ -14,7 +14,8 @@ namespace h5zarr::mirror {
 // Of an array in one of the two snapshots.
 using FindPlaced = std::function<Result<const PlacedChunks*>(const icechunk::Node& array)>;
 
-// `before` and `after` are asked for arrays whose manifests differ; what they give must last until the end.
+// `before` and `after` are asked for arrays whose manifests differ, each for one after the other; what one gives must
+// last until it is asked again.
 Result<icechunk::Transaction> ChangesBetween(const icechunk::Snapshot& parent, const FindPlaced& before,
                                              const icechunk::Snapshot& snapshot, const FindPlaced& after);
 

@@ -17,13 +17,12 @@
 
 namespace h5zarr::mirror {
 
-// Indexes of chunks, each of `rank` numbers, one after the other.
+// Indexes of chunks, each of `rank` numbers (none for the one chunk of a scalar), one after the other.
 struct ChunkIndexes {
   std::size_t rank = 1;
   std::vector<uint32_t> numbers;
 
-  std::size_t size() const { return numbers.size() / rank; }
-  std::span<const uint32_t> operator[](std::size_t i) const { return {&numbers[i * rank], rank}; }
+  std::span<const uint32_t> operator[](std::size_t i) const { return {numbers.data() + i * rank, rank}; }
   bool operator==(const ChunkIndexes&) const = default;
 };
 

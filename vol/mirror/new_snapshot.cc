@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "mirror/changes.h"
+#include "mirror/manifests.h"
 #include "mirror/version_tree.h"
 #include "shadow/hdf5_attribute.h"
 #include "store/list_keys.h"
@@ -277,10 +279,10 @@ Status NewSnapshot::AddNode(const std::string& path, const Snapshot& parent, Sna
   }
   const zarr::ArrayMetadata* const array = read->is_array() ? &read->array() : nullptr;
   H5ZARR_ASSIGN_OR_RETURN(Node node, MakeNode(node_path, document, array));
-  if (const auto chunks = chunks_.find(path); array != nullptr && chunks != chunks_.end()) {
-    H5ZARR_RETURN_IF_ERROR(WriteManifests(*array, chunks->second, *packs_, repository_, &node,
-                                          manifests, written_));
-    chunks_.erase(chunks);
+  if (const auto chunks = chunks_.find(path); chunks != chunks_.end()) {
+    if (array == nullptr) return InternalError("a group that has chunks");
+    H5ZARR_RETURN_IF_ERROR(
+        WriteManifests(chunks->second, *packs_, repository_, &node, manifests, written_));
   }
   const Node* const before = FindNode(parent, node_path);
   if (before != nullptr && before->id == node.id && SameManifests(*before, node) &&
@@ -291,8 +293,7 @@ Status NewSnapshot::AddNode(const std::string& path, const Snapshot& parent, Sna
   return OkStatus();
 }
 
-Result<std::optional<ObjectId>> NewSnapshot::Finish(const Snapshot& parent, Snapshot snapshot) {
-  H5ZARR_RETURN_IF_ERROR(packs_->Flush());
+Result<std::vector<std::string>> NewSnapshot::SortObjects() {
   std::vector<std::string> paths;
   for (auto it = objects_.begin(); it != objects_.end();) {
     if (IsDocument(it->first)) {
@@ -303,16 +304,45 @@ Result<std::optional<ObjectId>> NewSnapshot::Finish(const Snapshot& parent, Snap
     }
     auto chunk = ParseChunkKey(it->first);
     if (!chunk) return InternalError("'" + it->first + "' is no chunk");
-    chunks_[chunk->array].emplace(std::move(chunk->index), std::get<Place>(it->second));
+    chunks_[chunk->array].Add(chunk->index, std::get<Place>(it->second));
     it = objects_.erase(it);
   }
   if (paths.empty()) return InternalError("a snapshot without a root");
+  std::sort(paths.begin(), paths.end());
+  // (By name 10 comes before 2.)
+  for (auto& [path, chunks] : chunks_) {
+    if (!std::binary_search(paths.begin(), paths.end(), path)) {
+      return InternalError("chunks of '" + path + "', which is no array");
+    }
+    chunks.Sort();
+  }
+  return paths;
+}
+
+Result<icechunk::Transaction> NewSnapshot::ChangesOf(const Snapshot& parent, const Snapshot& snapshot) const {
+  PlacedChunks old;
+  const PlacedChunks none;
+  const auto before = [&](const Node& node) -> Result<const PlacedChunks*> {
+    H5ZARR_ASSIGN_OR_RETURN(old, ReadPlaced(*repository_, node, [this](const ObjectId& id) {
+                              return packs_->NumberOf(id);
+                            }));
+    return &old;
+  };
+  const auto after = [&](const Node& node) -> Result<const PlacedChunks*> {
+    const auto found = chunks_.find(node.path.substr(1));
+    return found != chunks_.end() ? &found->second : &none;
+  };
+  return ChangesBetween(parent, before, snapshot, after);
+}
+
+Result<std::optional<ObjectId>> NewSnapshot::Finish(const Snapshot& parent, Snapshot snapshot) {
+  H5ZARR_RETURN_IF_ERROR(packs_->Flush());
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> paths, SortObjects());
   std::map<ObjectId, icechunk::ManifestInfo> manifests;
   for (const std::string& path : paths) {
     const Status added = AddNode(path, parent, &snapshot, &manifests);
     if (!added.ok()) return added.WithContext("'/" + path + "'");
   }
-  if (!chunks_.empty()) return InternalError("chunks of '" + chunks_.begin()->first + "', which is no array");
   std::sort(snapshot.nodes.begin(), snapshot.nodes.end(),
             [](const Node& a, const Node& b) { return a.path < b.path; });
   const bool same = std::equal(
@@ -322,8 +352,7 @@ Result<std::optional<ObjectId>> NewSnapshot::Finish(const Snapshot& parent, Snap
       });
   if (same) return std::optional<ObjectId>();
   for (const auto& [id, info] : manifests) snapshot.manifests.push_back(info);
-  H5ZARR_ASSIGN_OR_RETURN(const icechunk::Transaction changes,
-                          ChangesBetween(*repository_, parent, snapshot, packs_));
+  H5ZARR_ASSIGN_OR_RETURN(const icechunk::Transaction changes, ChangesOf(parent, snapshot));
   H5ZARR_RETURN_IF_ERROR(repository_->WriteSnapshot(&snapshot, changes, written_));
   return std::optional<ObjectId>(snapshot.id);
 }

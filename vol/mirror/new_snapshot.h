@@ -16,9 +16,10 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "icechunk/repository.h"
-#include "mirror/manifests.h"
 #include "mirror/pack_writer.h"
+#include "mirror/placed_chunks.h"
 #include "store/store.h"
+#include "zarr/metadata.h"
 
 namespace h5zarr::mirror {
 
@@ -44,6 +45,10 @@ class NewSnapshot {
 
   Result<std::optional<Buffer>> ReadObject(std::string_view key, const ByteRange& range,
                                            uint64_t* object_bytes);
+  // Takes the chunks out of objects_; the paths of what has a document.
+  Result<std::vector<std::string>> SortObjects();
+  Result<icechunk::Transaction> ChangesOf(const icechunk::Snapshot& parent,
+                                          const icechunk::Snapshot& snapshot) const;
   Status AddNode(const std::string& path, const icechunk::Snapshot& parent,
                  icechunk::Snapshot* snapshot,
                  std::map<icechunk::ObjectId, icechunk::ManifestInfo>* manifests);
@@ -53,7 +58,7 @@ class NewSnapshot {
   icechunk::Written* const written_;
   std::mutex mutex_;
   Objects objects_;                    // guarded by mutex_; by key
-  std::map<std::string, Placed> chunks_;  // of Finish: by path of the array
+  std::map<std::string, PlacedChunks> chunks_;  // of Finish: by path of the array
 };
 
 // Gives an array that names no dimensions names after its path: xarray opens no other. To HDF5 programs they

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -25,6 +26,10 @@ struct Place {
 struct PlacedChunks {
   ChunkIndexes indexes;  // ascending
   std::vector<Place> places;
+  // At the end. REQUIRES: `index` has as many numbers as the array has dimensions.
+  void Add(std::span<const uint32_t> index, const Place& place);
+  // Puts them in order, whatever order they were added in.
+  void Sort();
   bool operator==(const PlacedChunks&) const = default;
 };
 

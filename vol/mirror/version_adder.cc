@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/checked.h"
 #include "mirror/changes.h"
+#include "mirror/manifests.h"
 #include "mirror/snapshot_items.h"
 #include "zarr/json.h"
 
@@ -17,9 +17,6 @@ using icechunk::Node;
 using icechunk::ObjectId;
 using icechunk::Snapshot;
 using zarr::Json;
-
-// Chunks in a manifest, about: one that has changed is written anew as a whole.
-constexpr uint64_t kManifestChunks = 32 << 10;
 
 // True when chunks of the one are chunks of the other: everything but shape and attributes is the same.
 bool SameEncoding(const std::string& document, const std::string& other) {
@@ -44,26 +41,6 @@ bool SameGrid(const Node& a, const Node& b) {
 const Node* SameArray(const Snapshot& snapshot, const Node& node) {
   const Node* const found = FindNode(snapshot, node.path);
   return found != nullptr && found->id == node.id ? found : nullptr;
-}
-
-// Chunks along each axis of an array.
-Result<std::vector<uint32_t>> GridOf(const Node& node) {
-  std::vector<uint32_t> grid;
-  for (const icechunk::Dimension& dimension : node.dimensions) {
-    const uint64_t chunks = CeilDiv(dimension.array_elems, dimension.chunk_elems);
-    if (chunks > UINT32_MAX) return UnsupportedError("more than 2^32 chunks along one axis");
-    grid.push_back(static_cast<uint32_t>(chunks));
-  }
-  return grid;
-}
-
-// Rows of chunks along the first axis that one manifest has: the same in every version of about the same shape.
-uint64_t BandRows(const std::vector<uint32_t>& grid) {
-  uint64_t row_chunks = 1;
-  for (std::size_t i = 1; i < grid.size(); ++i) {
-    row_chunks = CheckedMul(row_chunks, std::max<uint64_t>(grid[i], 1)).value_or(UINT64_MAX);
-  }
-  return std::max<uint64_t>(1, kManifestChunks / row_chunks);
 }
 
 }  // namespace
@@ -138,36 +115,16 @@ Result<PlacedChunks> VersionAdder::PlaceChunks(const SourceDataset& dataset) {
         return OkStatus();
       }));
   PlacedChunks placed;
-  placed.indexes.rank = map.indexes.rank;
   placed.indexes.numbers.reserve(map.indexes.numbers.size());
   placed.places.reserve(map.slots.size());
   for (std::size_t i = 0; i < map.slots.size(); ++i) {
     const Place& place = slots[map.slots[i]];
     if (place.pack == Place::kUnknown) continue;  // never written: fill
-    const auto index = map.indexes[i];
-    placed.indexes.numbers.insert(placed.indexes.numbers.end(), index.begin(), index.end());
-    placed.places.push_back(place);
+    placed.Add(map.indexes[i], place);
   }
   return placed;
 }
 
-Result<ManifestRef> VersionAdder::WriteManifest(const Node& node, const PlacedChunks& placed,
-                                                std::size_t first, std::size_t last) {
-  std::vector<icechunk::NewChunk> chunks;
-  chunks.reserve(last - first);
-  for (std::size_t i = first; i < last; ++i) {
-    const auto index = placed.indexes[i];
-    const Place& place = placed.places[i];
-    chunks.push_back({{index.begin(), index.end()}, packs_.IdOf(place), place.offset, place.length});
-  }
-  H5ZARR_ASSIGN_OR_RETURN(const auto encoded, icechunk::EncodeManifest(node.id, chunks));
-  H5ZARR_ASSIGN_OR_RETURN(const ManifestInfo info,
-                          repository_->WriteManifest(encoded, chunks.size(), &written_));
-  manifests_[info.id] = info;
-  return ManifestRef{info.id, {}};
-}
-
-// Bands along the first axis, at the same places in every version.
 Status VersionAdder::SetManifests(const SourceDataset& dataset, const PlacedChunks& placed,
                                   const Known& parent, Node* node) {
   const Node* const before = SameArray(parent.snapshot, *node);
@@ -176,21 +133,8 @@ Status VersionAdder::SetManifests(const SourceDataset& dataset, const PlacedChun
     node->manifests = before->manifests;
     return OkStatus();
   }
-  const auto grid = GridOf(*node);
-  if (!grid.ok()) return grid.status().WithContext("dataset '" + dataset.path() + "'");
-  const uint64_t band_rows = BandRows(*grid);
-  for (std::size_t next = 0; next < placed.places.size();) {
-    const std::size_t first = next;
-    const uint64_t first_row = placed.indexes[first][0] / band_rows * band_rows;
-    const uint64_t last_row = std::min<uint64_t>(first_row + band_rows, (*grid)[0]);
-    while (next < placed.places.size() && placed.indexes[next][0] < last_row) ++next;
-    if (next == first) return CorruptError("dataset '" + dataset.path() + "': a chunk beyond its extent");
-    H5ZARR_ASSIGN_OR_RETURN(ManifestRef ref, WriteManifest(*node, placed, first, next));
-    for (const uint32_t extent : *grid) ref.extents.push_back({0, extent});
-    ref.extents[0] = {static_cast<uint32_t>(first_row), static_cast<uint32_t>(last_row)};
-    node->manifests.push_back(std::move(ref));
-  }
-  return OkStatus();
+  const Status written = WriteManifests(placed, packs_, repository_, node, &manifests_, &written_);
+  return written.ok() ? written : written.WithContext("dataset '" + dataset.path() + "'");
 }
 
 // A snapshot lists all of its manifests: those that were written now, and those that it shares.

@@ -61,8 +61,6 @@ class VersionAdder {
   Result<PlacedChunks> PlaceChunks(const SourceDataset& dataset);
   Status SetManifests(const SourceDataset& dataset, const PlacedChunks& placed, const Known& parent,
                       icechunk::Node* node);
-  Result<icechunk::ManifestRef> WriteManifest(const icechunk::Node& node, const PlacedChunks& placed,
-                                              std::size_t first, std::size_t last);
   Status NoteManifests(const Known& parent, icechunk::Snapshot* snapshot) const;
 
   SourceFile* const file_;

@@ -123,8 +123,21 @@ class BatchReader {
     ReadResult result;
     result.bytes = bytes;
     result.generation = object.generation;
+    result.settled = object.settled;
     result.object_bytes = object.object_bytes;
     return sink_(index, result);
+  }
+
+  // ReadExactly, and kChanged when somebody wrote into the file meanwhile: then the bytes may be of two states. (The
+  // inode's own time moves on when a name is taken from it: what was replaced while it is open stays as it was.)
+  static Status ReadOneState(const OpenObject& object, uint64_t offset, MutableByteSpan target,
+                             const std::string& path) {
+    const Status read = ReadExactly(object.file.fd(), offset, target, path);
+    struct stat info;
+    if (fstat(object.file.fd(), &info) != 0) return read;
+    const Generation now = GenerationOf(info);
+    if (now.words[1] == object.generation.words[1] && now.words[2] == object.generation.words[2]) return read;
+    return ChangedError("'" + path + "' has been changed while it was read");
   }
 
   // The bytes that `op` means, checked against the object's size.
@@ -160,19 +173,18 @@ class BatchReader {
     const ReadOp& op = ops_[index];
     H5ZARR_ASSIGN_OR_RETURN(const auto located, Locate(object, op, path));
     const auto [offset, length_bytes] = located;
-    const int fd = object.file.fd();
     if (part.split) {
       const MutableByteSpan piece = op.target.subspan(part.begin - offset, part.end - part.begin);
-      H5ZARR_RETURN_IF_ERROR(ReadExactly(fd, part.begin, piece, path));
+      H5ZARR_RETURN_IF_ERROR(ReadOneState(object, part.begin, piece, path));
       return CompletesOp(part) ? Deliver(index, object, op.target) : OkStatus();
     }
     if (!op.target.empty()) {
-      H5ZARR_RETURN_IF_ERROR(ReadExactly(fd, offset, op.target, path));
+      H5ZARR_RETURN_IF_ERROR(ReadOneState(object, offset, op.target, path));
       return Deliver(index, object, op.target);
     }
     H5ZARR_ASSIGN_OR_RETURN(Buffer memory, scratch_.Take(length_bytes));
     const MutableByteSpan bytes = memory.span().first(length_bytes);
-    Status status = ReadExactly(fd, offset, bytes, path);
+    Status status = ReadOneState(object, offset, bytes, path);
     if (status.ok()) status = Deliver(index, object, bytes);
     scratch_.Return(std::move(memory));
     return status;
@@ -187,7 +199,7 @@ class BatchReader {
     }
     H5ZARR_ASSIGN_OR_RETURN(Buffer memory, scratch_.Take(part.end - part.begin));
     const MutableByteSpan bytes = memory.span().first(part.end - part.begin);
-    Status status = ReadExactly(object.file.fd(), part.begin, bytes, path);
+    Status status = ReadOneState(object, part.begin, bytes, path);
     for (std::size_t i = part.first_op; status.ok() && i < part.last_op; ++i) {
       const std::size_t index = plan_.order[i];
       const ReadOp& op = ops_[index];

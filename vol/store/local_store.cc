@@ -33,6 +33,7 @@ class LocalStore : public Store {
     return ReadLocalBatch(root_, options_, scratch_, ops, sink, executor);
   }
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
+  std::optional<ObjectState> StateNow(std::string_view key) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
   Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
@@ -88,6 +89,16 @@ Result<std::optional<Buffer>> LocalStore::Read(std::string_view key, Generation*
   H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(object->object_bytes));
   H5ZARR_RETURN_IF_ERROR(ReadExactly(object->file.fd(), 0, bytes.span(), path));
   return std::optional<Buffer>(std::move(bytes));
+}
+
+std::optional<ObjectState> LocalStore::StateNow(std::string_view key) {
+  const std::string path = PathOf(key);
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    return MeansAbsent(errno, path) ? std::optional(ObjectState()) : std::nullopt;
+  }
+  if (S_ISDIR(info.st_mode)) return ObjectState();
+  return ObjectState{GenerationOf(info), IsSettled(info)};
 }
 
 Status LocalStore::Write(std::string_view key, ByteSpan bytes) {

@@ -94,6 +94,11 @@ class MemoryStore : public Store {
     return std::optional<Buffer>(std::move(copy));
   }
 
+  std::optional<ObjectState> StateNow(std::string_view key) override {
+    const std::optional<Object> object = Find(key);
+    return ObjectState{object ? object->generation : Generation(), true};
+  }
+
   Status Write(std::string_view key, ByteSpan bytes) override {
     H5ZARR_RETURN_IF_ERROR(CheckKey(key));
     H5ZARR_ASSIGN_OR_RETURN(Buffer copy, Buffer::CopyOf(bytes));

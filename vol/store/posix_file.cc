@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +42,14 @@ Generation GenerationOf(const struct stat& info) {
   generation.words[2] = Nanoseconds(info.st_mtim);
   generation.words[3] = Nanoseconds(info.st_ctim) ^ (static_cast<uint64_t>(info.st_dev) << 32);
   return generation;
+}
+
+bool IsSettled(const struct stat& info) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return false;
+  // A file system that counts in whole seconds, or in two.
+  const uint64_t tick_ns = info.st_ctim.tv_nsec == 0 ? 2'000'000'000u : 0;
+  return Nanoseconds(now) > Nanoseconds(info.st_ctim) + tick_ns;
 }
 
 bool MeansAbsent(int errno_value, std::string_view path) {
@@ -86,6 +95,7 @@ Result<std::optional<OpenObject>> OpenForReading(const std::string& path, WhenBl
   object.file = std::move(file);
   object.object_bytes = static_cast<uint64_t>(info.st_size);
   object.generation = GenerationOf(info);
+  object.settled = IsSettled(info);
   return std::optional<OpenObject>(std::move(object));
 }
 

@@ -49,11 +49,16 @@ struct OpenObject {
   FileHandle file;
   uint64_t object_bytes = 0;
   Generation generation;
+  bool settled = true;  // see ReadResult
 };
 
 // The state of the file that `info` describes. A file that is replaced by rename has another inode;
 // one that is written in place has another time.
 Generation GenerationOf(const struct stat& info);
+
+// Whether a file that `info`, just taken, describes will have another generation after any change: the clock by
+// which files are stamped has moved on since it changed. (Inodes of replaced files are soon used again.)
+bool IsSettled(const struct stat& info);
 
 // What a folder at an object's place means, or a file where a folder of its path should be: that
 // there is no object, as in any store of keys, or that somebody damaged the store.

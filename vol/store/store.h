@@ -65,7 +65,16 @@ struct ReadOp {
 struct ReadResult {
   std::optional<ByteSpan> bytes;
   Generation generation;
+  // Whether every later state of the object is sure to have another generation. (A file that changes twice
+  // within a tick of the clock may look the same afterwards.)
+  bool settled = true;
   uint64_t object_bytes = 0;  // size of the whole object; 0 when absent
+};
+
+// In what state an object is.
+struct ObjectState {
+  Generation generation;  // not known: there is no object
+  bool settled = true;    // as in ReadResult
 };
 
 // Receives the outcome of ops[index], on any thread, several at once, once per op, in any order.
@@ -117,6 +126,14 @@ class Store {
   // Blocks. Thread-safe.
   virtual Result<std::optional<Buffer>> Read(std::string_view key,
                                              Generation* generation = nullptr) = 0;
+
+  // In what state the object is, where the store can tell without reading and without asking a server; nothing
+  // where it cannot. For whoever keeps what was read: it is as good as before while the generation is that of a
+  // settled read. Thread-safe.
+  virtual std::optional<ObjectState> StateNow(std::string_view key) {
+    (void)key;
+    return std::nullopt;
+  }
 
   // Replaces the object at `key` by `bytes`, atomically: a reader, or a later process after this
   // one was killed, sees the old object or the new one, whole. Missing parent prefixes are made.

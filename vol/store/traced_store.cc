@@ -87,6 +87,8 @@ class TracedStore : public Store {
     return read;
   }
 
+  std::optional<ObjectState> StateNow(std::string_view key) override { return store_->StateNow(key); }
+
   Status Write(std::string_view key, ByteSpan bytes) override {
     const Clock::time_point begin = Clock::now();
     Status status = store_->Write(key, bytes);

@@ -38,6 +38,10 @@ class ConsolidatedStore : public Store {
     return std::optional<Buffer>(std::move(bytes));
   }
 
+  std::optional<ObjectState> StateNow(std::string_view key) override {
+    return IsDocument(key) ? std::nullopt : store_->StateNow(key);
+  }
+
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
     if (!IsDocument(key)) return store_->ObjectBytes(key);
     const auto found = documents_.find(key);

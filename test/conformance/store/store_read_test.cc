@@ -198,6 +198,23 @@ TEST_CASE("store: an unchanged object has the same generation, a replaced one an
   CHECK_FALSE(none.known());
 }
 
+TEST_CASE("store: an object's state is told as reads find it", "[store]") {
+  EachStore store;
+  store.Put("k/l", "one");
+  Generation generation;
+  REQUIRE(store->Read("k/l", &generation).ok());
+  const auto state = store->StateNow("k/l");
+  REQUIRE(state.has_value());
+  CHECK(state->generation == generation);
+  store.Put("k/l", "two");
+  CHECK(store->StateNow("k/l")->generation != generation);
+  for (const char* absent : {"k", "absent", "k/l/m"}) {
+    const auto none = store->StateNow(absent);
+    REQUIRE(none.has_value());
+    CHECK_FALSE(none->generation.known());
+  }
+}
+
 TEST_CASE("store: a read that expects another state fails as changed", "[store]") {
   EachStore store;
   store.Put("k", "one");

@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +19,8 @@
 
 #include "catch.h"
 #include "conformance/store/test_stores.h"
+#include "store/local_read.h"
+#include "store/posix_file.h"
 #include "store/temp_name.h"
 #include "unit/store/temp_directory.h"
 
@@ -304,6 +309,90 @@ TEST_CASE("a file changed in place has another generation") {
   Generation after;
   REQUIRE(store->Read("a", &after).ok());
   CHECK_FALSE(before == after);
+}
+
+// Files that somebody writes into, or replaces, right after they were opened.
+class RestlessFiles final : public ObjectFiles {
+ public:
+  RestlessFiles(std::string folder, std::function<void(const std::string&)> meanwhile)
+      : folder_(std::move(folder)), meanwhile_(std::move(meanwhile)) {}
+  std::string PathOf(const std::string& key) const override { return folder_ + "/" + key; }
+  Result<std::optional<OpenObject>> Open(const std::string& path) const override {
+    auto object = OpenForReading(path, WhenBlocked::kError);
+    meanwhile_(path);
+    return object;
+  }
+
+ private:
+  const std::string folder_;
+  const std::function<void(const std::string&)> meanwhile_;
+};
+
+TEST_CASE("a file that is written in place while it is read is changed, a replaced one is not") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  const auto write_in_place = [](const std::string& path) { std::ofstream(path) << "another"; };
+  const auto replace = [&](const std::string&) { REQUIRE(store->Write("a", AsBytes("another")).ok()); };
+  Executor executor(1);
+  ScratchPool scratch(1 << 10);
+  char target[4];
+  for (const bool in_place : {true, false}) {
+    for (const ByteRange range : {ByteRange::Whole(), ByteRange::Span(0, 4)}) {
+      REQUIRE(store->Write("a", AsBytes("before")).ok());
+      const RestlessFiles files(directory.path(),
+                                in_place ? std::function<void(const std::string&)>(write_in_place) : replace);
+      ReadOp op = Op("a", range);
+      if (range.kind == ByteRange::Kind::kSpan) op.target = std::as_writable_bytes(std::span(target));
+      std::string found;
+      const auto sink = [&](std::size_t, const ReadResult& result) {
+        found = AsText(*result.bytes);
+        return OkStatus();
+      };
+      const Status status = ReadFiles(files, {}, scratch, {&op, 1}, sink, executor);
+      CHECK(status.code() == (in_place ? StatusCode::kChanged : StatusCode::kOk));
+      if (!in_place) CHECK(std::string("before").starts_with(found));
+    }
+  }
+}
+
+TEST_CASE("a state is settled once the clock has moved on since the file changed") {
+  struct timespec now;
+  REQUIRE(clock_gettime(CLOCK_REALTIME, &now) == 0);
+  struct stat info = {};
+  const auto settled = [&](time_t seconds_ago, long nanoseconds) {
+    info.st_ctim = {now.tv_sec - seconds_ago, nanoseconds};
+    return IsSettled(info);
+  };
+  CHECK(settled(1, now.tv_nsec));
+  CHECK_FALSE(settled(0, now.tv_nsec));
+  CHECK_FALSE(settled(-1, now.tv_nsec));
+  // Where a file system counts in whole seconds.
+  CHECK_FALSE(settled(1, 0));
+  CHECK(settled(4, 0));
+}
+
+TEST_CASE("a file that has just been written is read as not settled") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  Executor executor(1);
+  const auto settled = [&] {
+    bool answer = true;
+    ReadOp op;
+    op.key = "a";
+    const auto sink = [&](std::size_t, const ReadResult& result) { return answer = result.settled, OkStatus(); };
+    REQUIRE(store->ReadBatch({&op, 1}, sink, executor).ok());
+    return answer;
+  };
+  // (A busy machine may be slower than the clock's tick.)
+  bool saw_unsettled = false;
+  for (int i = 0; i < 100 && !saw_unsettled; ++i) {
+    REQUIRE(store->Write("a", AsBytes("one")).ok());
+    saw_unsettled = !settled();
+  }
+  CHECK(saw_unsettled);
+  while (!settled()) {
+  }
+  CHECK(store->StateNow("a")->settled);
 }
 
 }  // namespace

@@ -318,7 +318,7 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
       const NodePtr self = FindNode(state->token);
       return self ? EnsureStored(self) : InternalError("dataset is gone");
     });
-    if (node->stored) node->dataset.array->DocumentStored();
+    if (node->stored) node->dataset.array->DocumentStored(node->node.document_state);
   }
   return node->dataset.array.get();
 }

@@ -1,7 +1,6 @@
 #include "zarr/array.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -67,7 +66,12 @@ void Array::SetBeforeFirstWrite(std::function<Status()> hook) {
   impl_->before_first_write = std::move(hook);
 }
 
-void Array::DocumentStored() { impl_->document_stored = true; }
+void Array::DocumentStored(const Generation& state) {
+  impl_->document_stored = true;
+  impl_->document_state = state;
+  impl_->document_shape = impl_->metadata.shape;
+  impl_->shrunk = false;
+}
 
 Status Array::Flush() {
   const Status settled = impl_->Settle();
@@ -114,17 +118,6 @@ std::string Array::Impl::Key(uint64_t object) const {
 
 std::string Array::Impl::DocumentKey() const {
   return Prefix() + (metadata.zarr_format == 2 ? ".zarray" : "zarr.json");
-}
-
-Status Array::Impl::CheckDocument() const {
-  if (!document_stored) return OkStatus();
-  const std::string key = DocumentKey();
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, store->ObjectBytes(key));
-  if (bytes) return OkStatus();
-  return Status(StatusCode::kIo,
-                "array '" + path + "': its document " + key + " has been removed from " +
-                    store->Describe() + " while the array was open",
-                ENOENT);
 }
 
 std::string Array::Impl::Describe(uint64_t id) const {

@@ -126,7 +126,8 @@ class Array {
   std::span<const uint64_t> inner_chunk_shape() const;
 
   // Reads all requests as one batch: at most one wave for missing shard indexes and one for data,
-  // across all of them. Absent chunks give fill. Dirty cached chunks are seen. All or an error:
+  // across all of them. Absent chunks give fill. Dirty cached chunks are seen; others only while what they were read
+  // from is stored, as far as the store can tell (Store::StateNow). All or an error:
   // then buffers may be partly written. Arrays must all use the same executor. A failure names
   // array, chunk key and range. The same array may appear more than once.
   static Status Read(std::span<ReadRequest> requests);
@@ -157,9 +158,11 @@ class Array {
 
   // Called before the first object is written below this array (its document must be stored first).
   void SetBeforeFirstWrite(std::function<Status()> hook);
-  // The array's document is in the store. Should it be gone later, reading an absent chunk and
-  // writing any is an error (kIo, ENOENT).
-  void DocumentStored();
+  // The array's document is in the store, and says what metadata() does. Should it be gone later, reading an absent
+  // chunk and writing any is an error (kIo, ENOENT). Should it be of another array, whoever reads chunks from the
+  // store or writes any learns that (kChanged): of every store for which telling costs nothing (Store::StateNow).
+  // `state`: where it is known in which state it was read (Node::document_state).
+  void DocumentStored(const Generation& state = {});
 
   // Stores every dirty chunk. On failure the unwritten ones stay dirty and a later call tries
   // again.

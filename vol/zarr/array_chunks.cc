@@ -87,13 +87,23 @@ Status Array::Impl::WriteInner(uint64_t id, ByteSpan stored) {
   return OkStatus();
 }
 
+Result<std::optional<Buffer>> Array::Impl::ReadStoredChunk(std::span<const uint64_t> coords) {
+  Result<std::optional<Buffer>> stored = std::optional<Buffer>();
+  if (deals_in_inner_chunks()) {
+    stored = ReadInner(InnerId(coords));
+  } else {
+    H5ZARR_RETURN_IF_ERROR(FlushObject(grid.ObjectId(coords)));
+    stored = store->Read(KeyOf(coords));
+  }
+  H5ZARR_RETURN_IF_ERROR(CheckDocument(Check::kCheap));
+  return stored;
+}
+
 Result<std::optional<Buffer>> Array::ReadStoredChunk(std::span<const uint64_t> coords) {
   return Guarded([&]() -> Result<std::optional<Buffer>> {
     H5ZARR_RETURN_IF_ERROR(impl_->CheckUnitCoords(coords));
     H5ZARR_RETURN_IF_ERROR(impl_->Settle());
-    if (impl_->deals_in_inner_chunks()) return impl_->ReadInner(impl_->InnerId(coords));
-    H5ZARR_RETURN_IF_ERROR(impl_->FlushObject(impl_->grid.ObjectId(coords)));
-    return impl_->store->Read(impl_->KeyOf(coords));
+    return impl_->ReadStoredChunk(coords);
   });
 }
 

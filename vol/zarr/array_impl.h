@@ -27,6 +27,8 @@
 
 namespace h5zarr::zarr {
 
+class ObjectStates;
+
 struct Array::Impl {
   Impl(CodecChain object_chain, ChunkGrid chunk_grid)
       : chain(std::move(object_chain)),
@@ -48,6 +50,12 @@ struct Array::Impl {
   ScratchPool scratch;  // empty between calls
   std::function<Status()> before_first_write;
   bool document_stored = false;
+  // In which state the document was last found to be this array's, and the extents it said then.
+  Generation document_state;
+  std::vector<uint64_t> document_shape;
+  // Another process has made the array smaller than it is here: to these extents.
+  bool shrunk = false;
+  std::vector<uint64_t> shrunk_shape;
   mutable std::atomic<bool> omitted_fill = false;  // see Array::omitted_fill
   // By dimension: what existing objects hold beyond the extent along it is known to be fill.
   std::vector<bool> beyond_is_fill;
@@ -83,15 +91,23 @@ struct Array::Impl {
   std::string Key(uint64_t object) const;
   std::string KeyOf(std::span<const uint64_t> object_coords) const;
   std::string DocumentKey() const;
-  // kIo when the array's document was stored and is no longer there: whoever removed it may have
-  // removed chunks, too, so that their absence means nothing.
-  Status CheckDocument() const;
   // For messages: which chunk of which array.
   std::string Describe(uint64_t id) const;
   Status CheckWritable() const;
   // Whether a chunk is not to be stored: of nothing but fill, unless what absence means is undefined.
   // Called by several threads at a time.
   bool Omits(ByteSpan elems) const;
+
+  // --- array_document.cc ---
+  // That the array's document, once it was stored, is there and still of this array. kIo where it is gone: whoever
+  // removed it may have removed chunks, too, so that their absence means nothing. kChanged where it is of another
+  // array, whose chunks would be read, and written, wrong. Of a store that cannot tell the document's state for
+  // nothing, kCheap asks nothing, and kAsk only whether it is there.
+  enum class Check { kCheap, kAsk };
+  Status CheckDocument(Check check);
+  Status ReadDocumentAgain(const std::string& key, const ObjectState& now);
+  // kChanged where the inner chunk reaches beyond what another process has left of the extent.
+  Status CheckExtent(uint64_t id) const;
 
   // --- array_chunks.cc ---
   bool deals_in_inner_chunks() const;
@@ -101,6 +117,7 @@ struct Array::Impl {
   uint64_t InnerId(std::span<const uint64_t> coords) const;
   Result<std::pair<codec::ShardEntry, Generation>> FindInner(uint64_t id);
   Result<std::optional<Buffer>> ReadInner(uint64_t id);
+  Result<std::optional<Buffer>> ReadStoredChunk(std::span<const uint64_t> coords);
   Status WriteInner(uint64_t id, ByteSpan stored);
   Result<std::vector<ChunkInfo>> ListStoredChunks();
   Result<std::vector<ChunkInfo>> ListObjects();
@@ -111,6 +128,8 @@ struct Array::Impl {
 
   // --- array_read.cc ---
   static Status Read(std::span<ReadRequest> requests);
+  // The cached chunk, or null: one that is not what is stored any more, and not dirty, is dropped.
+  ChunkCache::Ptr FindFresh(uint64_t id, ObjectStates& states);
   // Decodes chunks into memory of their own; null where a chunk is absent. Not put into the cache.
   Result<std::vector<ChunkCache::Ptr>> LoadChunks(std::span<const uint64_t> ids);
   // A chunk of nothing but fill.

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/nd_copy.h"
 #include "zarr/array_impl.h"
+#include "zarr/object_states.h"
 #include "zarr/read_batch.h"
 
 namespace h5zarr::zarr {
@@ -100,13 +101,14 @@ bool ReadCached(Array::Impl& array, const GridSelection& selection, ReadRequest&
   if (array.cache.size() == 0) return false;
   SingleChunk single;
   if (!FindSingleChunk(array.grid, array.layout(), selection, &single)) return false;
-  CachedChunk* chunk = array.cache.Find(single.id);
+  ObjectStates states;
+  ChunkCache::Ptr chunk = array.FindFresh(single.id, states);
   if (!chunk) return false;
   CopyStrided(chunk->data.elems.data() + single.piece.chunk_offset_bytes,
               single.piece.chunk_strides(), request.buffer, single.piece.mem_strides(),
               single.piece.counts_span(), array.elem_bytes());
   if (array.is_vlen()) {
-    request.keep_alive.push_back(array.cache.FindShared(single.id));
+    request.keep_alive.push_back(std::move(chunk));
     request.keep_alive.push_back(array.leaf().keep_fill());
   }
   return true;
@@ -171,6 +173,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
     arrays.push_back(&array);
     if (array.is_vlen()) request.keep_alive.push_back(array.leaf().keep_fill());
   }
+  ObjectStates states;
   std::vector<std::pair<Impl*, uint64_t>> rooms;
   JobCursor cursor(requests, plans, arrays);
   ReadJob job;
@@ -184,7 +187,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
     while (more && batch.jobs().size() < kMaxSliceJobs &&
            kept_bytes < job.array->options.memory_bytes) {
       const uint64_t chunk_bytes = job.array->leaf().decoded_bytes();
-      job.cached = job.array->cache.FindShared(job.task.id);
+      job.cached = job.array->FindFresh(job.task.id, states);
       job.keep = false;
       if (!job.cached && (!job.task.whole || job.keep_whole || ReturnsToChunk(job, plans))) {
         uint64_t& room = RoomOf(rooms, job.array);
@@ -199,6 +202,15 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
     KeepLoaded(batch.jobs());
   }
   return OkStatus();
+}
+
+ChunkCache::Ptr Array::Impl::FindFresh(uint64_t id, ObjectStates& states) {
+  ChunkCache::Ptr chunk = cache.FindShared(id);
+  const uint64_t object = grid.ObjectOf(id);
+  if (!chunk || chunk->dirty || states.IsStill(*this, object, chunk->state)) return chunk;
+  cache.Erase(id);
+  indexes.Erase(object);
+  return nullptr;
 }
 
 Result<std::vector<ChunkCache::Ptr>> Array::Impl::LoadChunks(std::span<const uint64_t> ids) {

@@ -28,7 +28,7 @@ uint64_t HashKey(std::string_view key) {
 }  // namespace
 
 Status Array::Impl::BeforeWrite() {
-  H5ZARR_RETURN_IF_ERROR(CheckDocument());
+  H5ZARR_RETURN_IF_ERROR(CheckDocument(Check::kAsk));
   if (!before_first_write) return OkStatus();
   H5ZARR_RETURN_IF_ERROR(before_first_write());
   before_first_write = nullptr;

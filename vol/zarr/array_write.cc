@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/nd_copy.h"
 #include "zarr/array_impl.h"
+#include "zarr/object_states.h"
 
 namespace h5zarr::zarr {
 
@@ -73,7 +74,8 @@ bool Array::Impl::WriteCached(const GridSelection& selection, const std::byte* b
   if (cache.size() == 0) return false;
   SingleChunk single;
   if (!FindSingleChunk(grid, layout(), selection, &single)) return false;
-  CachedChunk* chunk = cache.Find(single.id);
+  ObjectStates states;
+  CachedChunk* chunk = FindFresh(single.id, states).get();
   if (!chunk) return false;
   Coords extent;
   const uint64_t extent_elems = grid.InnerExtent(single.id, extent.data());
@@ -174,8 +176,9 @@ Result<std::vector<ChunkCache::Ptr>> Array::Impl::FindTargets(std::span<const Ch
   std::vector<ChunkCache::Ptr> chunks(tasks.size());
   std::vector<uint64_t> missing_ids;
   std::vector<std::size_t> missing;
+  ObjectStates states;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    chunks[i] = cache.FindShared(tasks[i].id);
+    chunks[i] = FindFresh(tasks[i].id, states);
     if (chunks[i] || tasks[i].whole) continue;
     missing.push_back(i);
     missing_ids.push_back(tasks[i].id);

@@ -85,6 +85,7 @@ void ChunkCache::MarkClean(CachedChunk* chunk) {
   if (!chunk->dirty) return;
   chunk->dirty = false;
   chunk->written_elems = 0;
+  chunk->state = Generation();
   RemoveDirty(chunk->id);
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/buffer.h"
 #include "base/dtype.h"
+#include "store/store.h"
 #include "zarr/codec_chain.h"
 
 namespace h5zarr::zarr {
@@ -26,6 +27,9 @@ struct CachedChunk {
   uint64_t id = 0;
   DecodedChunk data;
   bool dirty = false;
+  // Of the object it was read from, where that read was settled (ReadResult). Not known of what was stored here:
+  // another process may have replaced it at once.
+  Generation state;
   // Elements written since it was last stored, repetitions included: a hint that it is complete.
   uint64_t written_elems = 0;
 

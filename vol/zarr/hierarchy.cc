@@ -89,8 +89,14 @@ const Json& Node::attributes() const {
   return is_array() ? array().attributes : group().attributes;
 }
 
-Result<std::optional<Buffer>> Hierarchy::ReadDocument(const std::string& key) {
-  Result<std::optional<Buffer>> bytes = store_->Read(key);
+// The state in which a document was read, for Node::document_state.
+Generation Hierarchy::StateOf(const std::string& key, const Generation& read) const {
+  const std::optional<ObjectState> now = store_->StateNow(key);
+  return now && now->settled && now->generation == read ? read : Generation();
+}
+
+Result<std::optional<Buffer>> Hierarchy::ReadDocument(const std::string& key, Generation* generation) {
+  Result<std::optional<Buffer>> bytes = store_->Read(key, generation);
   if (!bytes.ok()) {
     ForgetRead();
     return bytes.status();
@@ -132,7 +138,8 @@ bool Hierarchy::StillTheSame() {
 
 Result<std::optional<Node>> Hierarchy::OpenV3(const std::string& path) {
   const std::string key = JoinPath(path, kDocumentV3);
-  H5ZARR_ASSIGN_OR_RETURN(const auto bytes, ReadDocument(key));
+  Generation generation;
+  H5ZARR_ASSIGN_OR_RETURN(const auto bytes, ReadDocument(key, &generation));
   if (!bytes) return std::optional<Node>();
   H5ZARR_ASSIGN_OR_RETURN(DocumentV3 document, ParseDocumentV3(AsText(*bytes), key));
   auto type = NodeTypeOf(document.members);
@@ -143,6 +150,7 @@ Result<std::optional<Node>> Hierarchy::OpenV3(const std::string& path) {
     auto array = ArrayFromDocumentV3(std::move(document.members));
     if (!array.ok()) return array.status().WithContext(key);
     node.metadata = std::move(*array);
+    node.document_state = StateOf(key, generation);
   } else {
     auto group = GroupFromDocumentV3(std::move(document));
     if (!group.ok()) return group.status().WithContext(key);
@@ -159,7 +167,8 @@ Result<std::optional<Node>> Hierarchy::OpenV3(const std::string& path) {
 Result<std::optional<Node>> Hierarchy::OpenV2(const std::string& path) {
   std::string key = JoinPath(path, kArrayV2);
   bool is_array = true;
-  H5ZARR_ASSIGN_OR_RETURN(auto bytes, ReadDocument(key));
+  Generation generation;
+  H5ZARR_ASSIGN_OR_RETURN(auto bytes, ReadDocument(key, &generation));
   if (!bytes) {
     is_array = false;
     key = JoinPath(path, kGroupV2);
@@ -175,6 +184,7 @@ Result<std::optional<Node>> Hierarchy::OpenV2(const std::string& path) {
   node.path = path;
   if (is_array) {
     H5ZARR_ASSIGN_OR_RETURN(node.metadata, ParseArrayV2(AsText(*bytes), attributes_text, key));
+    node.document_state = StateOf(key, generation);
   } else {
     H5ZARR_ASSIGN_OR_RETURN(node.metadata, ParseGroupV2(AsText(*bytes), attributes_text, key));
     groups_.insert(path);

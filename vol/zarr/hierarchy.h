@@ -29,6 +29,9 @@ struct Node {
   std::string path;
   std::variant<GroupMetadata, ArrayMetadata> metadata;
   bool implicit = false;  // a group without a document, known by what lies below it
+  // Of an array: in which state its document was read, where the store tells that for nothing (Store::StateNow) and
+  // it was settled.
+  Generation document_state;
 
   bool is_array() const { return std::holds_alternative<ArrayMetadata>(metadata); }
   const ArrayMetadata& array() const { return std::get<ArrayMetadata>(metadata); }
@@ -110,7 +113,8 @@ class Hierarchy {
     std::map<std::string, std::vector<std::string>> names;        // by path
   };
 
-  Result<std::optional<Buffer>> ReadDocument(const std::string& key);
+  Result<std::optional<Buffer>> ReadDocument(const std::string& key, Generation* generation = nullptr);
+  Generation StateOf(const std::string& key, const Generation& read) const;
   void KeepDocument(const std::string& key, const std::optional<Buffer>& bytes);
   void KeepNames(const std::string& path, const std::vector<std::string>& names);
   Result<std::vector<std::string>> NamesBelow(const std::string& path);

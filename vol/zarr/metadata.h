@@ -95,6 +95,11 @@ Result<GroupMetadata> ParseGroupV3(std::string_view text, std::string_view what)
 Result<GroupMetadata> ParseGroupV2(std::string_view text, std::string_view attributes_text,
                                    std::string_view what);
 
+// In what `now` differs from `was` such that chunks of the one are not to be read as the other's, and how:
+// "data type is \"float64\", was \"int32\"". Nothing where they are the same but for extents, attributes, names of
+// dimensions and what no document says (FillValue::block).
+std::optional<std::string> DifferenceOfElements(const ArrayMetadata& was, const ArrayMetadata& now);
+
 // "array" or "group" of a v3 document without parsing all of it.
 Result<std::string> NodeTypeV3(std::string_view text, std::string_view what);
 

@@ -36,6 +36,13 @@ bool IsSmallShard(const CodecChain::Sharding& sharding) {
   return bytes && *bytes <= kSmallShardBytes;
 }
 
+// Makes a job of a chunk that is cached one that reads it anew.
+void DropCached(ReadJob& job) {
+  job.array->cache.Erase(job.task.id);
+  job.cached = nullptr;
+  job.keep = true;
+}
+
 // Whether ranges of a chunk are elements, any of which may be read alone (and be absent alone).
 bool HasWindows(const Array::Impl& array) {
   return array.leaf().is_identity() && !array.leaf().fill_differs();
@@ -44,13 +51,21 @@ bool HasWindows(const Array::Impl& array) {
 }  // namespace
 
 Status ReadBatch::Run() {
+  Status status = RunAttempts();
+  // After the chunks: whoever replaces an array replaces its document first.
+  Status documents = CheckDocuments();
+  return documents.ok() ? status : documents;
+}
+
+Status ReadBatch::RunAttempts() {
   for (int attempt = 1;; ++attempt) {
     const Status status = RunOnce();
     if (status.ok()) return status;
-    const bool stale = std::any_of(needs_.begin(), needs_.end(),
-                                   [](const auto& need) { return need.second.from_cache; });
+    const bool stale =
+        saw_unsettled_ || std::any_of(needs_.begin(), needs_.end(),
+                                      [](const auto& need) { return need.second.from_cache; });
     // A corrupt read through an index from an earlier call may just be a shard that was replaced in
-    // a store that cannot tell.
+    // a store that cannot tell; and who wrote an object a moment ago may still be at it.
     const bool retry =
         status.code() == StatusCode::kChanged || (status.code() == StatusCode::kCorrupt && stale);
     if (!retry || attempt == kAttempts) return status;
@@ -63,6 +78,7 @@ void ReadBatch::ForgetIndexes() {
   for (ReadJob& job : jobs_) {
     job.loaded = nullptr;
     job.done = false;
+    if (job.cached && !job.cached->dirty && job.array->sharding()) DropCached(job);
   }
 }
 
@@ -71,8 +87,10 @@ Status ReadBatch::RunOnce() {
   last_need_ = nullptr;
   local_jobs_.clear();
   stores_.clear();
-  saw_absent_ = false;
+  saw_absent_ = saw_unsettled_ = false;
+  states_ = ObjectStates();
   H5ZARR_RETURN_IF_ERROR(ReadIndexes());
+  DropOtherStates();
   H5ZARR_RETURN_IF_ERROR(PlanOps());
   H5ZARR_RETURN_IF_ERROR(RunLocal());
   for (auto& [store, todo] : stores_) {
@@ -81,16 +99,19 @@ Status ReadBatch::RunOnce() {
     };
     H5ZARR_RETURN_IF_ERROR(store->ReadBatch(todo.ops, sink, executor_));
   }
-  return CheckAbsence();
+  return OkStatus();
 }
 
-Status ReadBatch::CheckAbsence() const {
-  if (!saw_absent_) return OkStatus();
-  const Array::Impl* checked = nullptr;
+Status ReadBatch::CheckDocuments() const {
+  Array::Impl* checked = nullptr;
   for (const ReadJob& job : jobs_) {
-    if (job.array == checked) continue;
-    checked = job.array;
-    H5ZARR_RETURN_IF_ERROR(checked->CheckDocument());
+    if (job.cached) continue;  // when it was read this was done
+    if (job.array != checked) {
+      checked = job.array;
+      using Check = Array::Impl::Check;
+      H5ZARR_RETURN_IF_ERROR(checked->CheckDocument(saw_absent_ ? Check::kAsk : Check::kCheap));
+    }
+    H5ZARR_RETURN_IF_ERROR(checked->CheckExtent(job.task.id));
   }
   return OkStatus();
 }
@@ -129,10 +150,33 @@ Status ReadBatch::ReadIndexes() {
     H5ZARR_RETURN_IF_ERROR(ReadIndexesOf(store, needs));
     for (IndexNeed* need : needs) {
       if (!need->index) saw_absent_ = true;
-      if (need->index) need->array->indexes.Insert(need->object, need->index);
+      if (need->index && need->index->settled) need->array->indexes.Insert(need->object, need->index);
     }
   }
   return OkStatus();
+}
+
+// Cached chunks of a shard of which others are read now must be of the same state of it.
+void ReadBatch::DropOtherStates() {
+  if (needs_.empty()) return;
+  for (ReadJob& job : jobs_) {
+    if (!job.cached || job.cached->dirty || !job.array->sharding()) continue;
+    const auto need = needs_.find({job.array, job.array->grid.ObjectOf(job.task.id)});
+    if (need == needs_.end()) continue;
+    const IndexPtr& index = need->second.index;
+    const Generation& state = job.cached->state;
+    const bool same = index && (!state.known() || !index->generation.known() || index->generation == state);
+    if (!same) DropCached(job);
+  }
+}
+
+// An index from an earlier call says that a chunk is not there, which no read of it will notice to be old.
+Status ReadBatch::CheckKept(const IndexNeed& need) {
+  if (!need.from_cache || states_.IsStill(*need.array, need.object, need.index->generation)) {
+    return OkStatus();
+  }
+  return ChangedError(need.array->Describe(need.object * need.array->grid.entries()) +
+                      ": the shard has been changed");
 }
 
 Status ReadBatch::ReadIndexesOf(Store* store, std::span<IndexNeed* const> needs) {
@@ -160,6 +204,8 @@ Status ReadBatch::OnIndex(IndexNeed& need, bool whole_shard, const ReadResult& r
   const CodecChain::Sharding& sharding = *need.array->sharding();
   auto loaded = std::make_shared<LoadedIndex>();
   loaded->generation = result.generation;
+  loaded->settled = result.settled;
+  if (!result.settled) saw_unsettled_ = true;
   auto index = whole_shard ? sharding.IndexOf(*result.bytes)
                            : sharding.DecodeIndex(*result.bytes, result.object_bytes);
   if (!index.ok()) {
@@ -181,6 +227,7 @@ Status ReadBatch::FinishFromShard(const IndexNeed& need, ByteSpan shard) {
     const Status status =
         job.array->leaf().is_identity() ? OnWholeIdentity(job, bytes) : OnEncoded(job, bytes);
     if (!status.ok()) return status.WithContext(job.array->Describe(job.task.id));
+    if (job.loaded && need.index->settled) job.loaded->state = need.index->generation;
     job.done = true;
   }
   return OkStatus();
@@ -224,6 +271,8 @@ Status ReadBatch::PlanOps() {
     }
     H5ZARR_ASSIGN_OR_RETURN(Place place, Locate(jobs_[i]));
     if (place.absent) {
+      const IndexNeed& need = NeedIndex(jobs_[i].array, jobs_[i].array->grid.ObjectOf(jobs_[i].task.id));
+      H5ZARR_RETURN_IF_ERROR(CheckKept(need));
       local_jobs_.push_back(i);
     } else if (!HasWindows(*jobs_[i].array) || !AddWindows(i, place)) {
       AddWholeOp(i, place);
@@ -309,6 +358,7 @@ Status ReadBatch::OnData(const ReadOp& op, const DataOp& ref, const ReadResult& 
     return ChangedError(job.array->Describe(job.task.id) + ": the shard has gone");
   }
   if (!result.bytes) saw_absent_ = true;
+  if (!result.settled) saw_unsettled_ = true;
   Status status;
   if (ref.has_window) {
     status = OnWindow(job, op, ref.window, result);
@@ -318,6 +368,7 @@ Status ReadBatch::OnData(const ReadOp& op, const DataOp& ref, const ReadResult& 
     status = job.array->leaf().is_identity() ? OnWholeIdentity(job, *result.bytes)
                                              : OnEncoded(job, *result.bytes);
   }
+  if (job.loaded && result.settled) job.loaded->state = result.generation;
   if (status.ok()) return status;
   return status.WithContext(job.array->Describe(job.task.id));
 }

@@ -15,6 +15,7 @@
 
 #include "store/store.h"
 #include "zarr/array_impl.h"
+#include "zarr/object_states.h"
 
 namespace h5zarr::zarr {
 
@@ -41,7 +42,7 @@ class ReadBatch {
   std::vector<ReadJob>& jobs() { return jobs_; }
 
   // Reads everything. When a shard was replaced while it was read, its index is read anew and all
-  // is done again, a few times.
+  // is done again, a few times. Then sees to it that the arrays' documents are still theirs.
   Status Run();
 
  private:
@@ -84,10 +85,14 @@ class ReadBatch {
     Generation generation;
   };
 
+  Status RunAttempts();
   Status RunOnce();
-  // Where objects are absent because the array itself is, there is no fill to be read.
-  Status CheckAbsence() const;
+  // That what was read is of these arrays. Where objects are absent because the array itself is, there is no fill to
+  // be read.
+  Status CheckDocuments() const;
   Status ReadIndexes();
+  void DropOtherStates();
+  Status CheckKept(const IndexNeed& need);
   Status ReadIndexesOf(Store* store, std::span<IndexNeed* const> needs);
   Status OnIndex(IndexNeed& need, bool whole_shard, const ReadResult& result);
   Status FinishFromShard(const IndexNeed& need, ByteSpan shard);
@@ -132,7 +137,9 @@ class ReadBatch {
   const Array::Impl* last_key_array_ = nullptr;
   uint64_t last_key_object_ = 0;
   ScratchPool scratch_;
-  std::atomic<bool> saw_absent_ = false;  // some object was not there
+  ObjectStates states_;  // of this attempt
+  std::atomic<bool> saw_absent_ = false;     // some object was not there
+  std::atomic<bool> saw_unsettled_ = false;  // some object has only just been written
   std::mutex keep_mutex_;  // guards every request's keep_alive while workers run
 };
 

@@ -133,6 +133,7 @@ Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key,
         if (!result.bytes) return OkStatus();
         present = true;
         loaded->generation = result.generation;
+        loaded->settled = result.settled;
         H5ZARR_ASSIGN_OR_RETURN(loaded->index,
                                 sharding.DecodeIndex(*result.bytes, result.object_bytes));
         return OkStatus();

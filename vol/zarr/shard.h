@@ -22,6 +22,7 @@ namespace h5zarr::zarr {
 struct LoadedIndex {
   codec::ShardIndex index;
   Generation generation;
+  bool settled = true;  // see ReadResult
 };
 using IndexPtr = std::shared_ptr<const LoadedIndex>;
 

@@ -74,12 +74,16 @@ class CountingStore : public Store {
  public:
   CountingStore() : base_(MakeMemoryStore()) {}
 
-  std::atomic<int> batches{0}, reads{0}, writes{0}, deletes{0}, locks{0}, walks{0};
+  std::atomic<int> batches{0}, reads{0}, writes{0}, deletes{0}, locks{0}, walks{0}, states{0}, whole_reads{0};
   std::atomic<uint64_t> read_bytes{0};
   std::function<Status(std::string_view operation, std::string_view key)> fail;
   // Runs before a batch is passed on: the world changing between two waves.
   std::function<void(std::span<ReadOp>)> before_batch;
-  void ResetCounts() { batches = reads = writes = deletes = locks = walks = 0, read_bytes = 0; }
+  bool tells_states = true;  // else as a store behind a server
+  bool settled = true;       // else as if all had just been written
+  void ResetCounts() {
+    batches = reads = writes = deletes = locks = walks = states = whole_reads = 0, read_bytes = 0;
+  }
 
   std::string Describe() const override { return "counting:"; }
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
@@ -91,15 +95,23 @@ class CountingStore : public Store {
     }
     return base_->ReadBatch(
         ops,
-        [&](std::size_t index, const ReadResult& result) {
+        [&](std::size_t index, ReadResult result) {
           if (result.bytes) read_bytes += result.bytes->size();
+          result.settled = settled;
           return sink(index, result);
         },
         executor);
   }
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
     H5ZARR_RETURN_IF_ERROR(Refuse("read", key));
+    ++whole_reads;
     return base_->Read(key, generation);
+  }
+  std::optional<ObjectState> StateNow(std::string_view key) override {
+    ++states;
+    std::optional<ObjectState> state = base_->StateNow(key);
+    state->settled = settled;
+    return tells_states ? state : std::nullopt;
   }
   Status Write(std::string_view key, ByteSpan bytes) override {
     H5ZARR_RETURN_IF_ERROR(Refuse("write", key));

@@ -190,6 +190,14 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
     }
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5VLdataset_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
+    if (HasArray(object) && args->op_type == H5VL_DATASET_GET_SPACE) {
+      const std::vector<uint64_t>& least = object->node->dataset.least_maximum;
+      if (least.empty()) return OkStatus();
+      const Handle unbounded(args->args.get_space.space_id);
+      H5ZARR_ASSIGN_OR_RETURN(Handle space, shadow::WithMaximum(unbounded.get(), least));
+      args->args.get_space.space_id = space.Release();
+      return OkStatus();
+    }
     if (HasArray(object) && args->op_type == H5VL_DATASET_GET_DCPL) {
       const Handle shadow_dcpl(args->args.get_dcpl.dcpl_id);
       H5ZARR_ASSIGN_OR_RETURN(

@@ -250,13 +250,25 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
   return OkStatus();
 }
 
+// Whether arrays that do not say their maximum extents have none.
+bool IsUnlimited(const Config& config, bool writable) {
+  return config.maxshape == Config::MaxShape::kUnlimited ||
+         (config.maxshape == Config::MaxShape::kAuto && writable);
+}
+
+// HDF5 knows no chunk larger than what its dataset can become.
+void RaiseToChunk(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& chunk,
+                  std::vector<uint64_t>* maxdims) {
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] > 0) (*maxdims)[d] = std::max((*maxdims)[d], chunk[d]);
+  }
+}
+
 // Maximum extents: as recorded, else as the configuration has it for foreign arrays.
 Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<uint64_t>& chunk,
                                       const Json& hdf5, const Config& config, bool writable) {
   std::vector<uint64_t> maxdims = extent.dims;
   const Json* recorded = zarr::FindMember(hdf5, "maxshape");
-  const bool unlimited = config.maxshape == Config::MaxShape::kUnlimited ||
-                         (config.maxshape == Config::MaxShape::kAuto && writable);
   if (recorded != nullptr) {
     if (!recorded->is_array() || recorded->size() != maxdims.size()) {
       return CorruptError("_hdf5.maxshape " + zarr::BriefJson(*recorded) + ": expected a list of " +
@@ -272,29 +284,29 @@ Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<ui
       maxdims[d] =
           maximum.is_null() ? H5S_UNLIMITED : std::max(*AsUnsigned(maximum), extent.dims[d]);
     }
-  } else if (unlimited) {
+  } else if (IsUnlimited(config, writable)) {
     std::fill(maxdims.begin(), maxdims.end(), uint64_t{H5S_UNLIMITED});
   }
-  // HDF5 knows no chunk larger than what its dataset can become.
-  for (std::size_t d = 0; d < maxdims.size(); ++d) {
-    if (extent.dims[d] > 0) maxdims[d] = std::max(maxdims[d], chunk[d]);
-  }
+  RaiseToChunk(extent.dims, chunk, &maxdims);
   return maxdims;
+}
+
+// Of at least one dimension.
+Result<Handle> SpaceOf(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims) {
+  const std::vector<hsize_t> current(dims.begin(), dims.end());
+  const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
+  Handle space(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
+  return space.valid() ? Result<Handle>(std::move(space)) : Hdf5Failure("the array's extents");
 }
 
 Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims,
                 DatasetHeader* header) {
-  if (header->null_space) {
-    header->space = Handle(H5Screate(H5S_NULL));
-  } else if (dims.empty()) {
-    header->space = Handle(H5Screate(H5S_SCALAR));
-  } else {
-    const std::vector<hsize_t> current(dims.begin(), dims.end());
-    const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
-    header->space =
-        Handle(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
+  if (header->null_space || dims.empty()) {
+    header->space = Handle(H5Screate(header->null_space ? H5S_NULL : H5S_SCALAR));
+    return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
   }
-  return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
+  H5ZARR_ASSIGN_OR_RETURN(header->space, SpaceOf(dims, maxdims));
+  return OkStatus();
 }
 
 Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Extent& extent,
@@ -307,6 +319,9 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> maxdims,
                           MaxDims(extent, reported.shape, hdf5, config, writable));
   H5ZARR_RETURN_IF_ERROR(SetSpace(extent.dims, maxdims, header));
+  if (zarr::FindMember(hdf5, "maxshape") == nullptr && !writable && !IsUnlimited(config, writable)) {
+    header->least_maximum = reported.shape;
+  }
   const std::vector<hsize_t> chunk(reported.shape.begin(), reported.shape.end());
   if (H5Pset_chunk(dcpl, static_cast<int>(chunk.size()), chunk.data()) < 0 ||
       H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0) {
@@ -468,6 +483,19 @@ Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
                                bool writable, const std::optional<ElementMap>& element) {
   return WithoutThrowing([&] { return MakeHeader(metadata, config, writable, element); });
+}
+
+Result<Handle> WithoutMaximum(hid_t space) {
+  H5ZARR_ASSIGN_OR_RETURN(const Extent extent, ReadExtent(space));
+  const std::vector<uint64_t> unlimited(extent.dims.size(), H5S_UNLIMITED);
+  return SpaceOf(extent.dims, unlimited);
+}
+
+Result<Handle> WithMaximum(hid_t space, const std::vector<uint64_t>& least_maximum) {
+  H5ZARR_ASSIGN_OR_RETURN(const Extent extent, ReadExtent(space));
+  std::vector<uint64_t> maxdims = extent.dims;
+  if (least_maximum.size() == maxdims.size()) RaiseToChunk(extent.dims, least_maximum, &maxdims);
+  return SpaceOf(extent.dims, maxdims);
 }
 
 Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t alloc_time) {

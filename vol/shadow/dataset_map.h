@@ -60,10 +60,17 @@ struct DatasetHeader {
   bool external = false;
   bool external_copied = false;  // the array has what the files had
   std::vector<std::byte> fill_block;  // for the metadata's fill value, which no document says
+  // Of an array for reading whose maximum extents in `space` are its extents, for nobody said any: others may let it
+  // grow. The chunk, than which HDF5 knows no smaller maximum; else empty.
+  std::vector<uint64_t> least_maximum;
 };
 // `element`: what the elements are where metadata does not say it (conventions.h).
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
                                bool writable, const std::optional<ElementMap>& element = {});
+
+// The dataspace `space` without maximum extents; or with its extents as such, as DatasetHeader::least_maximum says.
+Result<Handle> WithoutMaximum(hid_t space);
+Result<Handle> WithMaximum(hid_t space, const std::vector<uint64_t>& least_maximum);
 
 // `reported` (the shadow's own property list) with layout and allocation time put back. The caller
 // owns the copy.

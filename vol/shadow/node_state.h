@@ -61,6 +61,9 @@ struct DatasetState {
   H5D_layout_t layout = H5D_CHUNKED;
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_INCR;
   bool null_space = false;
+  // In the shadow the array has no maximum extents, so that Refresh can show how others let it grow; programs see
+  // DatasetHeader's. Else empty.
+  std::vector<uint64_t> least_maximum;
   bool is_scale = false;            // a dimension scale
   bool references_pending = false;  // …whose REFERENCE_LIST is not in the shadow yet
   std::vector<std::vector<std::string>> attached;  // scales by dimension, as they were loaded

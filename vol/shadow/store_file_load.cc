@@ -353,6 +353,11 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
                                             header.type.get()));
   // An attribute of the type may have led back here.
   if (group->group.links.count(name)) return OkStatus();
+  // (An image is as the store is now.)
+  if (image_ != nullptr) header.least_maximum.clear();
+  if (!header.least_maximum.empty()) {
+    H5ZARR_ASSIGN_OR_RETURN(header.space, WithoutMaximum(header.space.get()));
+  }
   uint64_t committed_type = 0;
   if (committed.valid()) {
     H5ZARR_ASSIGN_OR_RETURN(committed_type, CommittedTypeToken(committed.get()));
@@ -375,6 +380,7 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   child->dataset.layout = header.layout;
   child->dataset.alloc_time = header.alloc_time;
   child->dataset.null_space = header.null_space;
+  child->dataset.least_maximum = std::move(header.least_maximum);
   child->dataset.chunk_unit = header.chunk_unit;
   child->dataset.committed_type = committed_type;
   child->dataset.external = header.external;

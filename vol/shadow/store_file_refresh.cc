@@ -27,13 +27,6 @@ Status DeleteNativeAttribute(NativeObject object, const std::string& name) {
   return OkStatus();
 }
 
-// Whether an array is still the one that was loaded, but for its extent.
-bool IsSameArray(const zarr::ArrayMetadata& loaded, const zarr::ArrayMetadata& now) {
-  return loaded.zarr_format == now.zarr_format && loaded.shape.size() == now.shape.size() &&
-         loaded.dtype == now.dtype && loaded.chunk_shape == now.chunk_shape &&
-         loaded.fill == now.fill && loaded.codecs == now.codecs;
-}
-
 NodeState::Kind KindOf(const zarr::Node& node) {
   if (node.is_array() || IsVirtualNode(node.attributes())) return NodeState::Kind::kDataset;
   if (Hdf5Member(node.attributes(), "kind") == "datatype") return NodeState::Kind::kDatatype;
@@ -58,9 +51,14 @@ Status StoreFile::Refresh(const NodePtr& node) {
   const std::string name = "'/" + node->path + "' of '" + name_ + "'";
   H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> now, hierarchy_.Open(node->path));
   if (!now) return NotFoundError(name + " was removed from the store");
-  if (KindOf(*now) != node->kind || now->is_array() != node->node.is_array() ||
-      (now->is_array() && !IsSameArray(node->node.array(), now->array()))) {
+  if (KindOf(*now) != node->kind || now->is_array() != node->node.is_array()) {
     return ChangedError(name + " was replaced by another object: open it anew");
+  }
+  if (now->is_array()) {
+    const auto difference = zarr::DifferenceOfElements(node->node.array(), now->array());
+    if (difference) return ChangedError(name + " was replaced by another array (" + *difference + "): open it anew");
+    // Which no document says.
+    std::get<zarr::ArrayMetadata>(now->metadata).fill.block = node->node.array().fill.block;
   }
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), node->token));
   H5ZARR_RETURN_IF_ERROR(RefreshAttributes(node->node, *now, native.object()));

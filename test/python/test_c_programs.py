@@ -72,6 +72,11 @@ def test_several_datasets_of_stores_and_files_in_one_call(program, tmp_path):
     assert_ok(program("multi_dataset"), tmp_path / "a.zarr", tmp_path / "b.zarr", tmp_path / "c.h5")
 
 
+@pytest.mark.parametrize("name", ["x.zarr", "x.h5"])
+def test_members_that_a_write_has_no_values_for_stay(program, tmp_path, name):
+    assert_ok(program("some_members"), tmp_path / name)
+
+
 def test_a_failing_close_leaves_the_file_open_and_is_retried(program, store):
     assert_ok(program("failing_close"), store)
 

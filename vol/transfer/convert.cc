@@ -62,32 +62,6 @@ hid_t PredefinedType(DType::Kind kind, uint64_t item_bytes, Endian endian) {
   }
 }
 
-// True when every member of compound `to` is in compound `from`, so that a conversion leaves
-// nothing of the background.
-bool CoversMembers(hid_t from, hid_t to) {
-  if (H5Tget_class(to) != H5T_COMPOUND || H5Tget_class(from) != H5T_COMPOUND) {
-    return !HoldsCompound(to) || H5Tequal(from, to) > 0;
-  }
-  const int members = H5Tget_nmembers(to);
-  for (int m = 0; m < members; ++m) {
-    char* name = H5Tget_member_name(to, static_cast<unsigned>(m));
-    if (name == nullptr) return false;
-    int index = -1;
-    const int candidates = H5Tget_nmembers(from);
-    for (int c = 0; c < candidates && index < 0; ++c) {
-      char* candidate = H5Tget_member_name(from, static_cast<unsigned>(c));
-      if (candidate != nullptr && std::strcmp(candidate, name) == 0) index = c;
-      H5free_memory(candidate);
-    }
-    H5free_memory(name);
-    if (index < 0) return false;
-    const Handle from_member(H5Tget_member_type(from, static_cast<unsigned>(index)));
-    const Handle to_member(H5Tget_member_type(to, static_cast<unsigned>(m)));
-    if (!CoversMembers(from_member.get(), to_member.get())) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer,
@@ -282,10 +256,9 @@ Status Conversion::InitJson(Direction direction) {
     return UnsupportedError(
         "H5Pset_vlen_mem_manager for elements with variable-length or reference members");
   }
-  needs_background_ = false;
-  if (types_equal_ || CoversMembers(mem_type_, stored_type_.get())) return OkStatus();
-  return UnsupportedError(
-      "writing some members only of elements with variable-length or reference members");
+  written_ = WrittenMembers::Of(mem_type_, stored_type_.get());
+  needs_background_ = !written_.all();
+  return OkStatus();
 }
 
 Status Conversion::RewriteTexts(std::byte* stored, uint64_t elems, bool to_utf8) const {
@@ -350,15 +323,16 @@ Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* backgrou
   if (types_equal_) {
     return JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena);
   }
-  // By the default list, so that what the conversion allocates comes from malloc; all members are
-  // there (CoversMembers), so nothing of the background is seen.
+  // By the default list, so that what the conversion allocates comes from malloc. HDF5 sees no background but
+  // zeros: members that the program's type lacks keep their text, whatever it says.
   H5ZARR_ASSIGN_OR_RETURN(Buffer zeros, Buffer::Allocate(elems * type_bytes_));
   std::memset(zeros.data(), 0, zeros.size_bytes());
   H5ZARR_RETURN_IF_ERROR(
       ConvertElements(mem_type_, stored_type_.get(), elems, work, zeros.data(), H5P_DEFAULT));
   H5ZARR_ASSIGN_OR_RETURN(Buffer converted, Buffer::CopyOf(ByteSpan(work, elems * type_bytes_)));
   const Status status =
-      JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena);
+      JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena,
+                   needs_background_ ? &written_ : nullptr, background);
   ReclaimElements(converted.data(), elems, stored_type_.get());
   return status;
 }

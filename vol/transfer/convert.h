@@ -17,6 +17,7 @@
 #include "shadow/type_map.h"
 #include "transfer/number_conversion.h"
 #include "transfer/vlen.h"
+#include "transfer/written_members.h"
 
 namespace h5zarr::transfer {
 
@@ -87,6 +88,7 @@ class Conversion {
   std::optional<NumberConversion> number_;
   bool types_equal_ = true;  // kUtf32, kJson: no H5Tconvert after or before
   bool needs_background_ = false;
+  WrittenMembers written_;  // kJson, of a write
   uint64_t stored_bytes_ = 0;
   uint64_t mem_bytes_ = 0;
   uint64_t work_bytes_ = 0;

@@ -255,8 +255,9 @@ Status GatherStored(Prepared& prepared, const Slab& slab, std::byte* work, std::
     return GatherConverted(slab, *conversion.number(), buffer, work, transfer.array->executor());
   }
   slab.Gather(buffer, work, conversion.mem_bytes());
+  zarr::ReadRequest stored{transfer.array, &slab.packed, background, {}};
   if (conversion.needs_background()) {
-    H5ZARR_RETURN_IF_ERROR(Read(transfer.array, slab.packed, background));
+    H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(std::span(&stored, 1)));
   }
   return conversion.ToStored(work, slab.elems, background, arena);
 }

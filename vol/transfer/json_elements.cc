@@ -11,10 +11,13 @@ namespace h5zarr::transfer {
 
 namespace {
 
+Result<zarr::Json> ParseElement(const VlenRef& ref) {
+  return zarr::ParseJson(AsText(ByteSpan(ref.data, ref.size_bytes)), "element");
+}
+
 Status ElementFromText(const VlenRef& ref, const shadow::ElementForm& form, std::byte* element,
                        const shadow::ReferenceResolver& references) {
-  H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json,
-                          zarr::ParseJson(AsText(ByteSpan(ref.data, ref.size_bytes)), "element"));
+  H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json, ParseElement(ref));
   return form.FromJson(json, element, references);
 }
 
@@ -41,12 +44,17 @@ Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_b
 }
 
 Status JsonToStored(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
-                    const shadow::ReferenceResolver& references, VlenArena& arena) {
+                    const shadow::ReferenceResolver& references, VlenArena& arena,
+                    const WrittenMembers* written, const std::byte* stored) {
   arena.texts.resize(elems);
   const shadow::ElementForm form(type);
   for (uint64_t i = 0; i < elems; ++i) {
-    H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json,
-                            form.ToJson(work + i * type_bytes, references));
+    H5ZARR_ASSIGN_OR_RETURN(zarr::Json json, form.ToJson(work + i * type_bytes, references));
+    const VlenRef old = written != nullptr ? LoadAt<VlenRef>(stored, i) : VlenRef();
+    if (old.size_bytes > 0) {
+      H5ZARR_ASSIGN_OR_RETURN(const zarr::Json before, ParseElement(old));
+      H5ZARR_RETURN_IF_ERROR(written->KeepOthers(before, &json));
+    }
     arena.texts[i] = zarr::DumpJson(json, -1);
   }
   for (uint64_t i = 0; i < elems; ++i) StoreAt(work, i, RefTo(arena.texts[i]));

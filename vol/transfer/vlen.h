@@ -16,6 +16,7 @@
 #include "base/dtype.h"
 #include "base/status.h"
 #include "shadow/attribute_map.h"
+#include "transfer/written_members.h"
 
 namespace h5zarr::transfer {
 
@@ -74,11 +75,13 @@ Status ReferencesToStored(std::byte* work, uint64_t elems,
                           const shadow::ReferenceResolver& references, VlenArena& arena);
 
 // JSON texts ↔ elements of `type` (`type_bytes` large) in memory. What elements read hold was made
-// with malloc. An empty text (the fill value) is an element of zero bytes.
+// with malloc. An empty text (the fill value) is an element of zero bytes. Where `written` is given, members
+// without a value are those of `stored`, packed texts of the same elements.
 Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
                     const shadow::ReferenceResolver& references);
 Status JsonToStored(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
-                    const shadow::ReferenceResolver& references, VlenArena& arena);
+                    const shadow::ReferenceResolver& references, VlenArena& arena,
+                    const WrittenMembers* written = nullptr, const std::byte* stored = nullptr);
 // Frees what `elems` packed elements of `type` hold, made with malloc.
 void ReclaimElements(std::byte* elements, uint64_t elems, hid_t type);
 

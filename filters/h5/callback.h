@@ -19,19 +19,18 @@ struct HostBuffer {
   void** data;
 };
 
-// Frees what `buffer` holds and gives it `bytes`, allocated by the host. Returns their number.
-inline size_t Replace(HostBuffer buffer, void* bytes, size_t size_bytes) {
-  H5free_memory(*buffer.data);
-  *buffer.data = bytes;
-  *buffer.size_bytes = size_bytes;
-  return size_bytes;
-}
+// A filter must not hand back less room than it got: H5Ocopy uses it for the next chunk, too, and copies one that
+// is in the cache there, as it is, without looking. Nor more than it needs: what H5Ocopy has for the background of
+// conversions stays as large as it was.
+//
+// Room for `size_bytes` bytes, and for as many as `buffer` has; kNoSpace when the host has none.
+Result<void*> HostAllocate(HostBuffer buffer, uint64_t size_bytes);
 
-// `size_bytes` bytes of the host's allocator; kNoSpace when it has none.
-Result<void*> HostAllocate(uint64_t size_bytes);
+// Frees what `buffer` holds and gives it the result of HostAllocate, which has that many bytes. Returns their number.
+size_t Replace(HostBuffer buffer, void* bytes, size_t size_bytes);
 
-// The same, holding a copy of `bytes`.
-Result<void*> HostCopy(ByteSpan bytes);
+// Makes `bytes`, which are no part of `buffer`, what it holds. Returns their number.
+Result<size_t> Fill(HostBuffer buffer, ByteSpan bytes);
 
 // Runs `body` (returning Result<size_t>, a chunk's new size); 0 with the failure on HDF5's error
 // stack.

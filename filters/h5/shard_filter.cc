@@ -65,7 +65,7 @@ Result<zarr::CodecChain> ChainOf(std::span<const unsigned> words) {
 }
 
 Result<size_t> Decode(const zarr::CodecChain& chain, ByteSpan shard, HostBuffer buffer) {
-  H5ZARR_ASSIGN_OR_RETURN(void* elements, HostAllocate(chain.decoded_bytes()));
+  H5ZARR_ASSIGN_OR_RETURN(void* elements, HostAllocate(buffer, chain.decoded_bytes()));
   const Status status =
       chain.DecodeInto(shard, {static_cast<std::byte*>(elements), chain.decoded_bytes()},
                        &GetKept().executor);
@@ -78,8 +78,7 @@ Result<size_t> Decode(const zarr::CodecChain& chain, ByteSpan shard, HostBuffer 
 
 Result<size_t> Encode(const zarr::CodecChain& chain, ByteSpan elements, HostBuffer buffer) {
   H5ZARR_ASSIGN_OR_RETURN(const Buffer shard, chain.Encode(elements, &GetKept().executor));
-  H5ZARR_ASSIGN_OR_RETURN(void* replacement, HostCopy(shard.span()));
-  return Replace(buffer, replacement, shard.size_bytes());
+  return Fill(buffer, shard.span());
 }
 
 size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t bytes,

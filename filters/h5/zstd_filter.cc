@@ -41,22 +41,20 @@ Result<Codec> CodecOf(int level) {
 
 Result<size_t> Decode(const codec::BytesCodec& zstd, ByteSpan input, HostBuffer buffer) {
   H5ZARR_ASSIGN_OR_RETURN(const Buffer output, zstd.DecodeUnsized(input, kLargestChunkBytes));
-  H5ZARR_ASSIGN_OR_RETURN(void* replacement, HostCopy(output.span()));
-  return Replace(buffer, replacement, output.size_bytes());
+  return Fill(buffer, output.span());
 }
 
 // Into memory for the worst case: HDF5 frees it as soon as the chunk is written.
 Result<size_t> Encode(const codec::BytesCodec& zstd, ByteSpan input, HostBuffer buffer) {
   H5ZARR_ASSIGN_OR_RETURN(const uint64_t most_bytes, zstd.MaxEncodedBytes(input.size()));
-  H5ZARR_ASSIGN_OR_RETURN(void* output, HostAllocate(most_bytes));
+  H5ZARR_ASSIGN_OR_RETURN(void* output, HostAllocate(buffer, most_bytes));
   const Result<uint64_t> used =
       zstd.Encode(input, {static_cast<std::byte*>(output), most_bytes});
   if (!used.ok()) {
     H5free_memory(output);
     return used.status();
   }
-  Replace(buffer, output, most_bytes);
-  return *used;
+  return Replace(buffer, output, *used);
 }
 
 size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t bytes,

@@ -99,12 +99,9 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
                     const NodePtr& source) {
   if (node->node.is_array()) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(native.under, H5VL_DATASET_GET_TYPE));
-  H5ZARR_ASSIGN_OR_RETURN(Handle space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
   H5ZARR_ASSIGN_OR_RETURN(Handle dcpl,
                           transfer::AskDataset(native.under, H5VL_DATASET_GET_DCPL));
-  if (source != nullptr && !source->dataset.least_maximum.empty()) {
-    H5ZARR_ASSIGN_OR_RETURN(space, shadow::WithMaximum(space.get(), source->dataset.least_maximum));
-  }
   if (source != nullptr) {  // whose shadow says neither
     H5ZARR_ASSIGN_OR_RETURN(dcpl, shadow::RestoreDcpl(dcpl.get(), source->dataset.layout,
                                                       source->dataset.alloc_time));

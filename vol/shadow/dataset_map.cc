@@ -1,6 +1,7 @@
 #include "shadow/dataset_map.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/checked.h"
@@ -256,14 +257,6 @@ bool IsUnlimited(const Config& config, bool writable) {
          (config.maxshape == Config::MaxShape::kAuto && writable);
 }
 
-// HDF5 knows no chunk larger than what its dataset can become.
-void RaiseToChunk(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& chunk,
-                  std::vector<uint64_t>* maxdims) {
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] > 0) (*maxdims)[d] = std::max((*maxdims)[d], chunk[d]);
-  }
-}
-
 // Maximum extents: as recorded, else as the configuration has it for foreign arrays.
 Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<uint64_t>& chunk,
                                       const Json& hdf5, const Config& config, bool writable) {
@@ -287,26 +280,26 @@ Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<ui
   } else if (IsUnlimited(config, writable)) {
     std::fill(maxdims.begin(), maxdims.end(), uint64_t{H5S_UNLIMITED});
   }
-  RaiseToChunk(extent.dims, chunk, &maxdims);
+  // HDF5 knows no chunk larger than what its dataset can become.
+  for (std::size_t d = 0; d < maxdims.size(); ++d) {
+    if (extent.dims[d] > 0) maxdims[d] = std::max(maxdims[d], chunk[d]);
+  }
   return maxdims;
-}
-
-// Of at least one dimension.
-Result<Handle> SpaceOf(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims) {
-  const std::vector<hsize_t> current(dims.begin(), dims.end());
-  const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
-  Handle space(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
-  return space.valid() ? Result<Handle>(std::move(space)) : Hdf5Failure("the array's extents");
 }
 
 Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims,
                 DatasetHeader* header) {
-  if (header->null_space || dims.empty()) {
-    header->space = Handle(H5Screate(header->null_space ? H5S_NULL : H5S_SCALAR));
-    return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
+  if (header->null_space) {
+    header->space = Handle(H5Screate(H5S_NULL));
+  } else if (dims.empty()) {
+    header->space = Handle(H5Screate(H5S_SCALAR));
+  } else {
+    const std::vector<hsize_t> current(dims.begin(), dims.end());
+    const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
+    header->space =
+        Handle(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
   }
-  H5ZARR_ASSIGN_OR_RETURN(header->space, SpaceOf(dims, maxdims));
-  return OkStatus();
+  return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
 }
 
 Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Extent& extent,
@@ -432,6 +425,14 @@ Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Conf
   return header;
 }
 
+// `space` itself, changed: whoever reads a little asks for a dataspace each time.
+Result<Handle> WithExtents(hid_t space, int rank, const hsize_t* dims, const hsize_t* maxdims) {
+  if (H5Sset_extent_simple(space, rank, dims, maxdims) < 0 || H5Iinc_ref(space) < 0) {
+    return Hdf5Failure("a dataspace");
+  }
+  return Handle(space);
+}
+
 Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& config) {
   DatasetPlan plan;
   zarr::ArrayMetadata& metadata = plan.metadata;
@@ -486,16 +487,20 @@ Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config
 }
 
 Result<Handle> WithoutMaximum(hid_t space) {
-  H5ZARR_ASSIGN_OR_RETURN(const Extent extent, ReadExtent(space));
-  const std::vector<uint64_t> unlimited(extent.dims.size(), H5S_UNLIMITED);
-  return SpaceOf(extent.dims, unlimited);
+  hsize_t dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
+  const int rank = H5Sget_simple_extent_dims(space, dims, nullptr);
+  std::fill(std::begin(maxdims), std::end(maxdims), H5S_UNLIMITED);
+  return rank < 0 ? Hdf5Failure("a dataspace") : WithExtents(space, rank, dims, maxdims);
 }
 
 Result<Handle> WithMaximum(hid_t space, const std::vector<uint64_t>& least_maximum) {
-  H5ZARR_ASSIGN_OR_RETURN(const Extent extent, ReadExtent(space));
-  std::vector<uint64_t> maxdims = extent.dims;
-  if (least_maximum.size() == maxdims.size()) RaiseToChunk(extent.dims, least_maximum, &maxdims);
-  return SpaceOf(extent.dims, maxdims);
+  hsize_t dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
+  const int rank = H5Sget_simple_extent_dims(space, dims, nullptr);
+  if (rank < 0 || static_cast<std::size_t>(rank) != least_maximum.size()) return Hdf5Failure("a dataspace");
+  for (std::size_t d = 0; d < least_maximum.size(); ++d) {
+    maxdims[d] = dims[d] > 0 ? std::max<hsize_t>(dims[d], least_maximum[d]) : 0;
+  }
+  return WithExtents(space, rank, dims, maxdims);
 }
 
 Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t alloc_time) {

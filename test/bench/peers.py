@@ -3,6 +3,7 @@
     python test/bench/peers.py                          # about two minutes
     python test/bench/peers.py --rows 1,2 --repeats 9
     python test/bench/peers.py --svg bench.svg
+    python test/bench/peers.py --view                   # with HDF5_PLUGIN_PATH alone, beside the connector
 
 Every peer has a process of its own, which waits while another is timed. Repeats are interleaved, so that a
 busy machine is as busy for all; a cell is their median, after one round that does not count. Stores are made
@@ -39,6 +40,16 @@ ROWS = [
     ("read 10 elements, each", "read", SMALL | dict(chunks=[10_000]), [[100, 110]], 1000),
     ("open, read 10 elements, close, each", "open", SMALL | dict(chunks=[10_000]), [[100, 110]], 20),
 ]
+# With --view: whole reads of many small chunks, and of a volume in a shard.
+WHOLE = [(f"{name}, {codec or 'uncompressed'}", "read", layout | dict(codec=codec), None, 1)
+         for name, layout in [("1,000 chunks of 1 kB", SMALL | dict(chunks=[1000])),
+                              ("1,000 shards of 1 kB", SMALL | dict(chunks=[1000], shards=[1000])),
+                              ("10,000 chunks of 100 B", SMALL | dict(chunks=[100])),
+                              ("10,000 chunks of 100 B in one shard", SMALL | dict(chunks=[100], shards=[1_000_000])),
+                              ("256³ uint16, one shard of 64³", VOLUME | dict(chunks=[64] * 3, shards=[256] * 3)),
+                              ("256³ uint16, one shard of 32³", VOLUME | dict(chunks=[32] * 3, shards=[256] * 3))]
+         for codec in (None, "gzip", "zstd")]
+VIEW = "h5zarr (view)"
 PEERS = ["h5zarr", "zarr-python", "zarrs", "tensorstore", "h5py (HDF5 file)"]
 COLOURS = {"h5zarr": "#c1440e", "zarr-python": "#7a8b99", "zarrs": "#9aa9b5", "tensorstore": "#b9c4cd",
            "h5py (HDF5 file)": "#d9dfe4"}
@@ -123,7 +134,7 @@ class TensorStore(ZarrPython):
 
 
 WORKERS = {"h5zarr": Hdf5, "zarr-python": ZarrPython, "zarrs": Zarrs, "tensorstore": TensorStore,
-           "h5py (HDF5 file)": Hdf5}
+           VIEW: Hdf5, "h5py (HDF5 file)": Hdf5}
 
 
 def once(peer, ask, data):
@@ -170,7 +181,8 @@ class Process:
             env["HDF5_VOL_CONNECTOR"] = "zarr"
         else:
             env.pop("HDF5_VOL_CONNECTOR", None)
-            env.pop("HDF5_PLUGIN_PATH", None)
+            if name != VIEW:
+                env.pop("HDF5_PLUGIN_PATH", None)
         self.process = subprocess.Popen([sys.executable, __file__, "--worker", name], env=env, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -184,14 +196,14 @@ class Process:
         self.process.wait()
 
 
-def measure(row, processes, folder, repeats):
-    """Median seconds by peer; a text where it failed."""
+def measure(row, processes, folder, repeats, names=PEERS):
+    """Seconds by peer, of each repeat; a text where it failed. zarr-python and tensorstore make what is read."""
     _, action, layout, selection, calls = row
-    paths = {name: str(Path(folder) / f"{i}{'.h5' if 'HDF5' in name else '.zarr'}") for i, name in enumerate(PEERS)}
+    paths = {name: str(Path(folder) / f"{i}{'.h5' if 'HDF5' in name else '.zarr'}") for i, name in enumerate(WORKERS)}
     data = values(layout)
     wanted = data[tuple(slice(*part) for part in selection)] if selection else data
     expected = zlib.crc32(np.ascontiguousarray(wanted))
-    cells = {name: [] for name in processes}
+    cells = {name: [] for name in names}
 
     def make(name):
         shutil.rmtree(paths[name], ignore_errors=True)
@@ -204,14 +216,14 @@ def measure(row, processes, folder, repeats):
         return filled if isinstance(filled, str) else None
 
     if action != "write":
-        for name in processes:
+        for name in names:
             cells[name] = make(name) or []
     for _ in range(repeats + 1):
-        for name, process in processes.items():
+        for name in names:
             if isinstance(cells[name], str):
                 continue
             failed = make(name) if action == "write" else None
-            answer = failed or process.ask(action=action, path=paths[name], layout=layout, selection=selection,
+            answer = failed or processes[name].ask(action=action, path=paths[name], layout=layout, selection=selection,
                                            calls=calls)
             if isinstance(answer, str):
                 cells[name] = answer
@@ -219,7 +231,28 @@ def measure(row, processes, folder, repeats):
                 cells[name] = "wrong data"
             else:
                 cells[name].append(answer[0])
-    return {name: cell if isinstance(cell, str) else statistics.median(cell[1:]) for name, cell in cells.items()}
+    return {name: cell if isinstance(cell, str) else cell[1:] for name, cell in cells.items()}
+
+
+def medians(row):
+    return {name: cell if isinstance(cell, str) else statistics.median(cell) for name, cell in row.items()}
+
+
+def compare_view(rows, repeats, folder):
+    """A table of what the view takes beside the connector: medians, and the median of the repeats' ratios."""
+    processes = {name: Process(name) for name in ("h5zarr", VIEW, "zarr-python", "tensorstore")}
+    lines = [f"| | h5zarr | {VIEW} | ratio |", "|---|---|---|---|"]
+    for row in rows:
+        cells = measure(row, processes, folder, repeats, ("h5zarr", VIEW))
+        named, viewed = cells["h5zarr"], cells[VIEW]
+        failed = isinstance(named, str) or isinstance(viewed, str)
+        ratio = "failed" if failed else f"{statistics.median(v / n for v, n in zip(viewed, named)):.2f}"
+        seconds = medians(cells)
+        lines.append(f"| {row[0]} | {shown(seconds['h5zarr'])} | {shown(seconds[VIEW])} | {ratio} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    for process in processes.values():
+        process.close()
+    return "\n".join(lines)
 
 
 def shown(seconds):
@@ -266,19 +299,26 @@ def svg(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=lambda text: [int(n) - 1 for n in text.split(",")], default=range(len(ROWS)))
+    parser.add_argument("--rows", type=lambda text: [int(n) - 1 for n in text.split(",")], help="by number, from 1 on")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--folder", help="where the stores go (default: a temporary folder)")
     parser.add_argument("--svg", help="where to draw the table")
-    parser.add_argument("--worker", choices=PEERS, help=argparse.SUPPRESS)
+    parser.add_argument("--view", action="store_true", help="the plugin with HDF5_PLUGIN_PATH alone, beside the connector")
+    parser.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
         return work(arguments.worker)
+    if arguments.view:
+        rows = [row for row in ROWS if row[1] != "write"] + WHOLE
+        chosen = [rows[i] for i in arguments.rows] if arguments.rows is not None else rows
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+            print(compare_view(chosen, arguments.repeats, folder))
+        return None
     processes = {name: Process(name) for name in PEERS}
     results = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        for row in (ROWS[i] for i in arguments.rows):
-            results.append((row[0], measure(row, processes, folder, arguments.repeats)))
+        for row in (ROWS if arguments.rows is None else [ROWS[i] for i in arguments.rows]):
+            results.append((row[0], medians(measure(row, processes, folder, arguments.repeats))))
             for name, cell in results[-1][1].items():
                 note = cell if isinstance(cell, str) else shown(cell)
                 print(f"{row[0]}: {name} {note}", file=sys.stderr, flush=True)

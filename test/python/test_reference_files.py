@@ -252,3 +252,11 @@ def test_references_in_parquet_files_are_refused_with_the_command_that_converts_
     (tmp_path / "x.parq" / ".zmetadata").write_text('{"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10}')
     with pytest.raises(OSError, match="python3 -c .*LazyReferenceMapper"):
         h5py.File(tmp_path / "x.parq", "r")
+
+
+def test_references_in_parquet_files_behind_a_server_are_refused_and_no_fill(tmp_path):
+    (tmp_path / "x.parq").mkdir()
+    metadata = {".zgroup": {"zarr_format": 2}, "a/.zarray": array([4], [4])}
+    (tmp_path / "x.parq" / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": 10}))
+    with fault_server(tmp_path) as server, pytest.raises(OSError, match=r"LazyReferenceMapper.*filesystem\('http'\)"):
+        h5py.File(f"{server.url}/x.parq", "r")

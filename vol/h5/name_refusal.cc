@@ -21,16 +21,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kDocuments = {"zarr.json", ".zgroup", ".zarray", ".zattrs",
                                                         ".zmetadata"};
 
-Status RefuseParquetReferences(const FileName& name) {
-  if (!IsParquetReferences(name.path)) return OkStatus();
-  return UnsupportedError(
-      "'" + name.given + "': references in Parquet files are not read. This makes a file x.json of them: "
-      "python3 -c \"import base64, fsspec, json; from fsspec.implementations.reference import "
-      "LazyReferenceMapper as M; m = M('" + name.given + "', fsspec.filesystem('file')); "
-      "json.dump({'version': 1, 'refs': {k: v if isinstance(v, list) else 'base64:' + "
-      "base64.b64encode(v).decode() for k in m for v in [m[k]]}}, open('x.json', 'w'), default=int)\"");
-}
-
 // The first bytes of a regular file, blanks left out; nothing for all else.
 std::string BeginningOf(const FileName& name) {
   struct stat info;
@@ -63,7 +53,7 @@ Status RefuseDocument(const FileName& name) {
 
 Status RefuseFolder(const FileName& name) {
   if (!IsFolder(name.path)) return OkStatus();
-  H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name));
+  H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name.path));
   return Status(StatusCode::kUnsupported,
                 "'" + name.given + "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
                 ".zarray, and there is none a few levels below",

@@ -24,7 +24,6 @@
 #include "store/url.h"
 #include "store/zip_store.h"
 #include "zarr/consolidated_store.h"
-#include "zarr/json.h"
 
 namespace h5zarr {
 namespace {
@@ -93,6 +92,18 @@ ReferenceOptions ReferenceOptionsOf(const Config& config) {
   return {HttpOptionsOf(config), S3OptionsOf(config, false)};
 }
 
+// What to say of references in Parquet files.
+Status ParquetRefusal(const std::string& location) {
+  const std::string shown = ShownName(location);
+  const std::string scheme = IsRemoteName(location) ? shown.substr(0, shown.find(':')) : "file";
+  return UnsupportedError(
+      "'" + shown + "': references in Parquet files are not read. This makes a file x.json of them: "
+      "python3 -c \"import base64, fsspec, json; from fsspec.implementations.reference import "
+      "LazyReferenceMapper as M; m = M('" + shown + "', fsspec.filesystem('" + scheme + "')); "
+      "json.dump({'version': 1, 'refs': {k: v if isinstance(v, list) else 'base64:' + "
+      "base64.b64encode(v).decode() for k in m for v in [m[k]]}}, open('x.json', 'w'), default=int)\"");
+}
+
 Result<std::unique_ptr<Store>> OpenRemote(const std::string& location, bool writable, const Config& config) {
   H5ZARR_ASSIGN_OR_RETURN(const auto version, FindRemoteIcechunk(location, config));
   if (writable) {
@@ -115,7 +126,7 @@ Result<std::unique_ptr<Store>> OpenRemote(const std::string& location, bool writ
     case StoreFileKind::kNone: break;
   }
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenPlace(location, false, config));
-  return zarr::ListByConsolidated(std::move(store));
+  return zarr::ListByConsolidated(std::move(store), ParquetRefusal(location));
 }
 
 // The object at `location`, "s3://bucket/folder/name".
@@ -255,11 +266,11 @@ Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& c
   return found;
 }
 
-bool IsParquetReferences(const std::string& path) {
+Status RefuseParquetReferences(const std::string& path) {
   std::ifstream file(path + "/.zmetadata", std::ios::binary);
-  if (!file) return false;
+  if (!file) return OkStatus();
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return zarr::FindMemberText(text, "record_size").has_value();
+  return zarr::IsParquetReferences(text) ? ParquetRefusal(path) : OkStatus();
 }
 
 Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writable, const Config& config) {

@@ -72,8 +72,9 @@ struct RemoteObject {
 };
 Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& config);
 
-// Whether the folder at `path`, which is no store by itself, holds references in kerchunk's other form.
-bool IsParquetReferences(const std::string& path);
+// kUnsupported, with the command that converts them, where the folder at `path`, which is no store by itself, holds
+// references in kerchunk's other form.
+Status RefuseParquetReferences(const std::string& path);
 
 // The objects below `location` as they are, whatever they are: a folder, a bucket's or, to be read, a web server's.
 Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writable, const Config& config);

@@ -106,7 +106,9 @@ Status AddDocuments(std::string_view members, std::string_view what, std::string
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store) {
+bool IsParquetReferences(std::string_view text) { return FindMemberText(text, "record_size").has_value(); }
+
+Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store, const Status& if_parquet) {
   Documents documents;
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> root, store->Read(kDocumentV3));
   if (root) {
@@ -122,6 +124,7 @@ Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store) 
   }
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> text, store->Read(kConsolidatedV2));
   if (!text) return store;
+  if (IsParquetReferences(AsText(*text))) return if_parquet;
   const std::optional<std::string_view> metadata = FindMemberText(AsText(*text), "metadata");
   if (!metadata) return CorruptError(std::string(kConsolidatedV2) + ": no member 'metadata'");
   H5ZARR_RETURN_IF_ERROR(AddDocuments(*metadata, kConsolidatedV2, "", &documents));

@@ -3,6 +3,7 @@
 #define H5ZARR_ZARR_CONSOLIDATED_STORE_H_
 
 #include <memory>
+#include <string_view>
 
 #include "base/status.h"
 #include "store/store.h"
@@ -12,8 +13,12 @@ namespace h5zarr::zarr {
 // `store` itself where it has no consolidated metadata. Else a read-only store of the same objects in
 // which metadata documents are those that were consolidated, and no others; folders can be listed as far
 // as documents lie below them. Reads the root's document (v3), or it and .zmetadata (v2). kCorrupt when
-// what is there cannot be taken apart.
-Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store);
+// what is there cannot be taken apart; `if_parquet`, an error, where .zmetadata is that of references in Parquet files
+// (kerchunk's), which looks the same, and whose chunks are no objects of the store.
+Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store, const Status& if_parquet);
+
+// Whether `text`, a .zmetadata, is that of references in Parquet files.
+bool IsParquetReferences(std::string_view text);
 
 }  // namespace h5zarr::zarr
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "h5/accessible.h"
 #include "h5/at_close.h"
 #include "h5/connector.h"
 #include "h5/file_access.h"
@@ -92,7 +93,7 @@ bool CreatesZarr(const FileName& name, const Config& config, hid_t fapl) {
     case Config::Create::kAuto: break;
   }
   if (name.looks_like_zarr) return true;
-  return IsMadeStore(name);
+  return IsMadeStore(name, config);
 }
 
 void PrepareHost() {
@@ -165,7 +166,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     Result<void*> file = CreateStore(name, flags, config, fcpl, fapl, dxpl, request);
     if (exclusive && !file.ok()) {
       host::KeepErrors keep;
-      (void)RemoveStore(name).ok();  // what was claimed; why nothing was made is what is said
+      (void)RemoveStore(name, config).ok();  // what was claimed; why nothing was made is what is said
     }
     return Mirrored(std::move(file), name, true, fapl);
   });
@@ -238,9 +239,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
     if (!reopened.ok()) GetConnector().stores.Remove(rested.get());
     return reopened;
   }
-  if (writable && IsFolder(name.path) && access(name.path.c_str(), W_OK) != 0) {
-    return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
-  }
+  if (writable) H5ZARR_RETURN_IF_ERROR(RefuseFolderToRead(name));
   const auto parts = OpenParts(name, writable);
   for (const auto& part : parts) H5ZARR_RETURN_IF_ERROR(part->Save());
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
@@ -254,14 +253,6 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   return file;
 }
 
-// What lies behind a URL is no file, and no store because of `why`: what is said is of the name that was given, where
-// it need not be a store's.
-Status WhyNeither(const FileName& name, const RemoteObject& object, const Status& why) {
-  if (why.code() == StatusCode::kPermissionDenied && !object.denied.ok()) return object.denied;
-  if (why.code() != StatusCode::kNotFound || name.looks_like_zarr) return why;
-  return NotFoundError(why.message() + ", nor a file");
-}
-
 void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
   return host::GuardPointer("file_open", [&]() -> Result<void*> {
     PrepareHost();
@@ -271,6 +262,7 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     H5ZARR_ASSIGN_OR_RETURN(const bool probed, TakeProbed(name, fapl));
     const std::shared_ptr<RemoteFile> probed_remote = std::move(GetConnector().probed_remote);
     H5ZARR_RETURN_IF_ERROR(RefuseDocument(name));
+    if (probed) H5ZARR_RETURN_IF_ERROR(WhyProbed(name));
     if (probed) return OpenView(name, flags, config, fapl, dxpl, request);
     if (name.remote && HasDefaultDriver(fapl)) {
       H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
@@ -282,7 +274,7 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       return Mirrored(std::move(store), name, (flags & H5F_ACC_RDWR) != 0, fapl);
     }
     const bool writable = (flags & H5F_ACC_RDWR) != 0;
-    H5ZARR_ASSIGN_OR_RETURN(const bool is_store, IsStoreOrNewPart(name));
+    H5ZARR_ASSIGN_OR_RETURN(const bool is_store, IsStoreOrNewPart(name, config));
     if (is_store) {
       return Mirrored(OpenStore(name, flags, config, fapl, dxpl, request), name, writable, fapl);
     }
@@ -353,63 +345,19 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
   });
 }
 
-bool ConnectorIsNative(hid_t fapl) {
-  hid_t connector = H5I_INVALID_HID;
-  if (H5Pget_vol_id(fapl, &connector) < 0) return false;
-  H5VL_class_value_t value = -1;
-  const herr_t asked = H5VLget_value(connector, &value);
-  H5VLclose(connector);
-  return asked >= 0 && value == H5VL_NATIVE_VALUE;
-}
-
-// Whether the question is HDF5's own: after a failed open it asks every plugin it finds, whoever never
-// heard of us. The failure's records must then survive, and a "no" must be silent.
-bool IsProbe(hid_t fapl) {
-  host::KeepErrors keep;
-  void* info = nullptr;
-  if (H5Pget_vol_info(fapl, &info) < 0) return false;
-  const std::unique_ptr<ConnectorInfo> named(static_cast<ConnectorInfo*>(info));
-  return named == nullptr && ConnectorIsNative(H5P_LST_FILE_ACCESS_ID_g);
-}
-
-Status IsAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
-  host::LoadVariables();
-  const auto& question = args->args.is_accessible;
-  const FileName name = ParseFileName(question.filename);
-  const bool probe = IsProbe(question.fapl_id);
-  const StoreFileKind kind = name.remote ? StoreFileKind::kNone : FindStoreFile(name.path);
-  if (HasRootDocument(name.path) || FindIcechunk(name.path) || kind == StoreFileKind::kReferences ||
-      (kind != StoreFileKind::kNone && IsStore(name.path)) ||
-      (name.remote && IsRemoteAccessible(name))) {
-    *question.accessible = true;
-    if (probe && host::HostVersion().major >= 2) NoteProbed(name);
-    return OkStatus();
-  }
-  std::optional<host::KeepErrors> keep;
-  if (probe) keep.emplace();
-  H5VL_file_specific_args_t native_args = *args;
-  H5ZARR_ASSIGN_OR_RETURN(const Handle native_fapl, NativeFapl(question.fapl_id));
-  native_args.args.is_accessible.fapl_id = native_fapl.get();
-  const herr_t result =
-      H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request);
-  if (result >= 0) return OkStatus();
-  if (!probe) return host::AlreadyReported();
-  *question.accessible = false;
-  return OkStatus();
-}
-
 Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   host::LoadVariables();
+  H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(args->args.del.fapl_id));
   const FileName name = ParseFileName(args->args.del.filename);
-  if (IsMadeStore(name)) {
+  if (IsMadeStore(name, config)) {
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
       return Status(StatusCode::kPermissionDenied,
                     "unable to delete '" + name.given + "': it is open", EBUSY);
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "delete"));
-    shadow::StoresAbove above(name.path, Config());
+    shadow::StoresAbove above(name.path, config);
     H5ZARR_RETURN_IF_ERROR(above.InvalidateConsolidated());
-    H5ZARR_RETURN_IF_ERROR(RemoveStore(name));
+    H5ZARR_RETURN_IF_ERROR(RemoveStore(name, config));
     return above.RewriteConsolidated();
   }
   H5VL_file_specific_args_t native_args = *args;
@@ -433,7 +381,7 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
   return host::Guard("file_specific", [&]() -> Status {
     Object* object = AsObject(opaque);
     switch (args->op_type) {
-      case H5VL_FILE_IS_ACCESSIBLE: return IsAccessible(args, dxpl, request);
+      case H5VL_FILE_IS_ACCESSIBLE: return AnswerAccessible(args, dxpl, request);
       case H5VL_FILE_DELETE: return DeleteFile(args, dxpl, request);
       case H5VL_FILE_IS_EQUAL:  // the other one comes unwrapped
         return NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(), args,
@@ -569,7 +517,7 @@ herr_t file_close(void* opaque, hid_t dxpl, void** request) {
 
 }  // namespace
 
-bool IsStorePath(const std::string& path) { return IsStore(path); }
+bool IsStorePath(const std::string& path) { return IsStore(path, GetConnector().environment_config); }
 
 const H5VL_file_class_t kFileClass = {file_create,   file_open,     file_get,
                                       file_specific, file_optional, file_close};

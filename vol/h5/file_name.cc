@@ -103,13 +103,13 @@ bool HasRootDocument(const std::string& path) {
                             IsRegularFile(path + "/.zarray"));
 }
 
-bool IsStore(const std::string& path) {
+bool IsStore(const std::string& path, const Config& config) {
   if (HasRootDocument(path)) return true;
   if (FindIcechunk(path)) return true;
   const StoreFileKind kind = FindStoreFile(path);
   if (kind == StoreFileKind::kReferences) return true;
   if (kind == StoreFileKind::kNone && !IsFolder(path) && !IsRemoteName(path)) return false;
-  const auto store = OpenLocation(path, false, Config());
+  const auto store = OpenLocation(path, false, config);
   if (!store.ok()) return false;
   zarr::Hierarchy hierarchy(store->get());
   const auto root = hierarchy.Open("");

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/config.h"
+
 namespace h5zarr {
 
 // A file name as the program gave it, taken apart.
@@ -24,8 +26,8 @@ bool IsEmptyFolder(const std::string& path);
 // A folder with a Zarr document of its own. At most four `stat`s.
 bool HasRootDocument(const std::string& path);
 // Also a folder whose groups are implicit, and versions of an Icechunk repository. Looks at more than
-// HasRootDocument.
-bool IsStore(const std::string& path);
+// HasRootDocument; `config` says how servers are asked.
+bool IsStore(const std::string& path, const Config& config);
 // The outermost folder around (or at) `path` that is a Zarr store by its own document.
 std::string OutermostStore(const std::string& path);
 

@@ -1,6 +1,7 @@
 #include "h5/name_refusal.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +61,18 @@ Status RefuseFolder(const FileName& name) {
                 EISDIR);
 }
 
+Status RefuseFolderToRead(const FileName& name) {
+  if (!IsFolder(name.path) || access(name.path.c_str(), W_OK) == 0) return OkStatus();
+  return ErrnoError(errno, "unable to open '" + name.given + "' for writing");
+}
+
+Status WhyProbed(const FileName& name) {
+  H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
+  H5ZARR_RETURN_IF_ERROR(RefuseDocument(name));
+  if (IsFolder(name.path)) return RefuseParquetReferences(name.path);
+  return WhyNoArchive(name);
+}
+
 Status WhyNoArchive(const FileName& name) {
   if (!name.path.ends_with(".zip")) return OkStatus();
   const std::string beginning = BeginningOf(name);
@@ -68,6 +81,7 @@ Status WhyNoArchive(const FileName& name) {
   if (!archive.ok()) return archive.status();
   const auto root = zarr::Hierarchy(archive->get()).Open("");
   if (!root.ok()) return root.status().WithContext("'" + name.given + "'");
+  if (*root) return OkStatus();
   return UnsupportedError("'" + name.given + "' is a ZIP archive, but no Zarr store: it has no zarr.json, "
                           ".zgroup or .zarray, and there is none a few levels below");
 }

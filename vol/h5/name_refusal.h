@@ -16,7 +16,14 @@ Status RefuseDocument(const FileName& name);
 // kUnsupported for a folder that is no store.
 Status RefuseFolder(const FileName& name);
 
-// After HDF5 could not open it either: why a ZIP archive, by its ending, is no store. Ok for anything else.
+// What the system says of writing in a folder that this process may only read.
+Status RefuseFolderToRead(const FileName& name);
+
+// What these (and no others: any program's HDF5 asks this after any failed open) and WhyNoArchive say of the name.
+// Cheap, and Ok for whatever HDF5 itself says more about.
+Status WhyProbed(const FileName& name);
+
+// Why a ZIP archive, by its ending, is no store. Ok for anything else.
 Status WhyNoArchive(const FileName& name);
 
 }  // namespace h5zarr

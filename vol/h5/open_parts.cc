@@ -36,12 +36,12 @@ Status RefuseOverlap(const FileName& name, const char* operation) {
                 EAGAIN);
 }
 
-Result<bool> IsStoreOrNewPart(const FileName& name) {
-  if (IsStore(name.path)) return true;
+Result<bool> IsStoreOrNewPart(const FileName& name, const Config& config) {
+  if (IsStore(name.path, config)) return true;
   for (const std::shared_ptr<StoreFile>& store : GetConnector().stores.All()) {
     if (!name.path.starts_with(store->path() + "/") || store->forked()) continue;
     H5ZARR_RETURN_IF_ERROR(store->Save());
-    if (IsStore(name.path)) return true;
+    if (IsStore(name.path, config)) return true;
   }
   return false;
 }

@@ -21,7 +21,7 @@ Status RefuseOverlap(const FileName& name, const char* operation);
 
 // Whether the place is a store, if need be after storing what is open around it: a group may be there that is not
 // stored yet.
-Result<bool> IsStoreOrNewPart(const FileName& name);
+Result<bool> IsStoreOrNewPart(const FileName& name, const Config& config);
 
 }  // namespace h5zarr
 

@@ -12,10 +12,17 @@ Result<RemoteObject> FindRemoteFile(const FileName& name, const Config& config) 
   return FindRemoteFile(name.given, config);
 }
 
-bool IsRemoteAccessible(const FileName& name) {
-  const Result<RemoteObject> object = FindRemoteFile(name, Config());
+bool IsRemoteAccessible(const FileName& name, const Config& config) {
+  const Result<RemoteObject> object = FindRemoteFile(name, config);
   if (object.ok()) GetConnector().probed_remote = object->file;
-  return object.ok() && (object->kind == StoreFileKind::kHdf5 || IsStore(name.path));
+  return object.ok() && (object->kind == StoreFileKind::kHdf5 || IsStore(name.path, config));
+}
+
+// What is said is of the name that was given, where it need not be a store's.
+Status WhyNeither(const FileName& name, const RemoteObject& object, const Status& why) {
+  if (why.code() == StatusCode::kPermissionDenied && !object.denied.ok()) return object.denied;
+  if (why.code() != StatusCode::kNotFound || name.looks_like_zarr) return why;
+  return NotFoundError(why.message() + ", nor a file");
 }
 
 Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags,

@@ -15,7 +15,10 @@ namespace h5zarr {
 Result<RemoteObject> FindRemoteFile(const FileName& name, const Config& config);
 
 // Whether a store or an HDF5 file is at the URL `name`.
-bool IsRemoteAccessible(const FileName& name);
+bool IsRemoteAccessible(const FileName& name, const Config& config);
+
+// What to say of the URL `name`, behind which `object` was found, that is no file, and no store because of `why`.
+Status WhyNeither(const FileName& name, const RemoteObject& object, const Status& why);
 
 // Opens `object`, an HDF5 file, for reading; kPermissionDenied with `flags` that ask for more.
 Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags,

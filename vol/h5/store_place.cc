@@ -42,9 +42,9 @@ Status MakeRoomInBucket(const FileName& name, unsigned flags, const Config& conf
 
 }  // namespace
 
-bool IsMadeStore(const FileName& name) {
+bool IsMadeStore(const FileName& name, const Config& config) {
   if (!IsS3Url(name.path)) return HasRootDocument(name.path);
-  const auto store = OpenLocation(name.path, false, Config());
+  const auto store = OpenLocation(name.path, false, config);
   if (!store.ok()) return false;
   zarr::Hierarchy hierarchy(store->get());
   const auto root = hierarchy.Open("");
@@ -67,7 +67,7 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
   }
   if (IsEmptyFolder(name.path)) return OkStatus();
   if (!HasRootDocument(name.path) && !FindIcechunk(name.path)) return RefuseOccupied(name);
-  return RemoveStore(name);
+  return RemoveStore(name, config);
 }
 
 Status ClaimStore(const FileName& name, const Config& config) {
@@ -80,9 +80,8 @@ Status ClaimStore(const FileName& name, const Config& config) {
   return is_ours ? OkStatus() : RefuseExisting(name);
 }
 
-Status RemoveStore(const FileName& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
-                          OpenLocation(name.path, true, Config()));
+Status RemoveStore(const FileName& name, const Config& config) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
   return store->DeletePrefix("");
 }
 

@@ -9,7 +9,7 @@
 namespace h5zarr {
 
 // Whether a store was made there. A folder that holds stores reads as a group, too, but is none's to remove.
-bool IsMadeStore(const FileName& name);
+bool IsMadeStore(const FileName& name, const Config& config);
 
 // Clears the way for a new store: nothing, a store, an empty folder or an empty file (a temporary name
 // that was reserved) may be in it, nothing else (kAlreadyExists). With H5F_ACC_EXCL in `flags` nothing may be.
@@ -20,7 +20,7 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config);
 Status ClaimStore(const FileName& name, const Config& config);
 
 // Removes all that is below the place.
-Status RemoveStore(const FileName& name);
+Status RemoveStore(const FileName& name, const Config& config);
 
 }  // namespace h5zarr
 

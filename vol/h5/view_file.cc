@@ -5,6 +5,7 @@
 #include <string>
 
 #include "h5/connector.h"
+#include "h5/name_refusal.h"
 #include "h5/remote_open.h"
 #include "host/host_api.h"
 #include "store/url.h"
@@ -26,11 +27,16 @@ Status Advice(const FileName& name, const std::string& what, const std::string& 
 
 // The names that stand in a remote HDF5 file are the connector's to resolve: HDF5 would look for them among
 // files of this machine.
-Status RefuseRemoteHdf5(const FileName& name, const Config& config) {
-  if (!name.remote) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const RemoteObject object, FindRemoteFile(name, config));
+Status RefuseRemoteHdf5(const FileName& name, const RemoteObject& object) {
   if (object.kind != StoreFileKind::kHdf5) return OkStatus();
   return Advice(name, "a remote HDF5 file", "not at all");
+}
+
+// Nobody may write some of them, whatever variables say.
+Status RefuseToWrite(const FileName& name, const Config& config) {
+  H5ZARR_RETURN_IF_ERROR(RefuseFolderToRead(name));
+  H5ZARR_RETURN_IF_ERROR(OpenLocation(name.path, true, config).status());
+  return Advice(name, "a Zarr store", "for reading only");
 }
 
 Result<std::shared_ptr<view::Image>> ImageOf(const FileName& name, const Config& config) {
@@ -60,9 +66,16 @@ Result<bool> TakeProbed(const FileName& name, hid_t fapl) {
 
 Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
                        hid_t dxpl, void** request) {
-  H5ZARR_RETURN_IF_ERROR(RefuseRemoteHdf5(name, config));
-  if ((flags & H5F_ACC_RDWR) != 0) return Advice(name, "a Zarr store", "for reading only");
-  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<view::Image> image, ImageOf(name, config));
+  RemoteObject object;  // kept while the store is opened, which then need not ask again
+  if (name.remote) {
+    H5ZARR_ASSIGN_OR_RETURN(object, FindRemoteFile(name, config));
+    H5ZARR_RETURN_IF_ERROR(RefuseRemoteHdf5(name, object));
+  }
+  const bool to_write = (flags & H5F_ACC_RDWR) != 0;
+  if (to_write && (!name.remote || IsStore(name.path, config))) return RefuseToWrite(name, config);
+  const Result<std::shared_ptr<view::Image>> made = ImageOf(name, config);
+  if (!made.ok()) return name.remote ? WhyNeither(name, object, made.status()) : made.status();
+  const std::shared_ptr<view::Image>& image = *made;
   H5ZARR_ASSIGN_OR_RETURN(const Handle image_fapl, view::ImageFapl(fapl, image));
   // (Nobody writes an image: there is no writer whose steps to follow.)
   void* file = H5VLfile_open(image->store().name().c_str(), flags & ~H5F_ACC_SWMR_READ,

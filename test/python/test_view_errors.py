@@ -1,0 +1,128 @@
+"""With HDF5_PLUGIN_PATH alone, on HDF5 2.x: what is said of what cannot be opened or shown is what is said with the
+connector named, and the advice to name it comes only where that would help."""
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+
+from http_support import fault_server
+from support import run_python
+
+pytestmark = pytest.mark.skipif(h5py.version.hdf5_version_tuple < (2,), reason="HDF5 1.14 opens stores by its probe")
+
+OPEN = """
+import h5py, sys
+for name in sys.argv[2:]:
+    try:
+        print("opened", list(h5py.File(name, sys.argv[1])))
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+ADVICE = "HDF5_VOL_CONNECTOR"
+
+
+def said_by_both(*names, mode="r", **env):
+    """What opening them says, with the path alone and with the connector named."""
+    return [run_python(OPEN, mode, *names, connector=connector, H5ZARR_RETRIES="0", **env) for connector in (None, "zarr")]
+
+
+def make_document(folder):
+    zarr.create_group(str(folder / "x.zarr"))
+    return folder / "x.zarr" / "zarr.json"
+
+
+def make_document_v2(folder):
+    zarr.create_array(str(folder / "x.zarr"), data=np.arange(3), zarr_format=2)
+    return folder / "x.zarr" / ".zarray"
+
+
+def make_zip(folder):
+    with zipfile.ZipFile(folder / "x.zip", "w") as archive:
+        archive.writestr("readme", "no store")
+    return folder / "x.zip"
+
+
+def make_damaged_zip(folder):
+    with open(make_zip(folder), "r+b") as archive:
+        archive.truncate(60)
+    return folder / "x.zip"
+
+
+def make_references(text):
+    def make(folder):
+        (folder / "x.json").write_text(text)
+        return folder / "x.json"
+    return make
+
+
+def make_parquet(folder):
+    (folder / "x.parq").mkdir()
+    (folder / "x.parq" / ".zmetadata").write_text('{"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10}')
+    return folder / "x.parq"
+
+
+GROUP = '".zgroup": "{\\"zarr_format\\": 2}"'
+
+
+@pytest.mark.parametrize("make, message", [
+    (make_document, "the store to open is its folder"),
+    (make_document_v2, "the store to open is its folder"),
+    (make_zip, "ZIP archive, but no Zarr store"),
+    (make_damaged_zip, "x.zip"),
+    (make_references('{"version": 1, "refs": {%s, "a/0": ["x", -1, 4]}}' % GROUP), "x.json"),
+    (make_references('{"version": 5, "refs": {%s}}' % GROUP), "version"),
+    (make_references('{"version": 1, "refs": {%s' % GROUP), "x.json"),
+    (make_parquet, "LazyReferenceMapper"),
+    (lambda folder: "gs://bucket/x.zarr", "https://"),
+], ids=["zarr.json", ".zarray", "zip", "cut zip", "bad range", "later version", "cut JSON", "parquet", "gs"])
+def test_what_is_no_store_is_said_as_with_the_connector(tmp_path, make, message):
+    viewed, named = said_by_both(make(tmp_path))
+    assert viewed == named
+    assert message in viewed and ADVICE not in viewed
+
+
+def test_what_a_server_says_is_said_as_with_the_connector(tmp_path):
+    zarr.create_array(str(tmp_path / "a.zarr"), data=np.arange(3))
+    (tmp_path / "text").write_text("neither")
+    with fault_server(tmp_path) as server:
+        names = [f"{server.url}/{name}" for name in ("missing.zarr", "missing", "text", "a.zarr/zarr.json")]
+        viewed, named = said_by_both(*names, "http://127.0.0.1:9/x.zarr", "http://127.0.0.1:9/x.h5")
+        assert viewed == named
+        assert viewed.startswith("FileNotFoundError")
+        for habits, message in (({"token": "hush"}, "403"), ({"user": "ann", "password": "hush"}, "401"),
+                                ({"missing": 500}, "500")):
+            server.become(**habits)
+            viewed, named = said_by_both(f"{server.url}/a.zarr" if "missing" not in habits else names[0], names[1])
+            assert viewed == named
+            assert message in viewed and ADVICE not in viewed
+
+
+def test_settings_of_the_environment_hold_for_views(tmp_path):
+    zarr.create_array(str(tmp_path / "a.zarr"), data=np.arange(3))
+    (tmp_path / "headers").write_text("X-Token: hush\n")
+    with fault_server(tmp_path, token="hush") as server:
+        viewed, named = said_by_both(f"{server.url}/a.zarr", H5ZARR_HEADERS_FILE=tmp_path / "headers")
+        assert viewed == named == "opened ['a']\n"
+
+
+@pytest.mark.parametrize("name, most", [("v3.zarr", 2), ("v2.zarr", 3)])
+def test_opening_a_remote_store_takes_few_requests(tmp_path, name, most):
+    zarr.create_array(str(tmp_path / name), name="a", data=np.arange(3), zarr_format=int(name[1]))
+    zarr.consolidate_metadata(str(tmp_path / name))
+    with fault_server(tmp_path) as server:
+        assert run_python(OPEN, "r", f"{server.url}/{name}", connector=None) == "opened ['a']\n"
+        assert len(server.requests()) <= most
+
+
+def test_the_advice_comes_only_where_the_connector_can_write(tmp_path):
+    zarr.create_array(str(tmp_path / "a.zarr"), data=np.arange(3))
+    zip_name = tmp_path / "x.zip"
+    with zipfile.ZipFile(zip_name, "w") as archive:
+        archive.write(tmp_path / "a.zarr" / "zarr.json", "zarr.json")
+    references = make_references('{"version": 1, "refs": {%s}}' % GROUP)(tmp_path)
+    assert ADVICE in run_python(OPEN, "r+", tmp_path / "a.zarr", connector=None)
+    with fault_server(tmp_path) as server:
+        viewed, named = said_by_both(zip_name, references, f"{server.url}/a.zarr", mode="r+")
+    assert viewed == named and viewed.count("can only be read") == 3

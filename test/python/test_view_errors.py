@@ -126,3 +126,69 @@ def test_the_advice_comes_only_where_the_connector_can_write(tmp_path):
     with fault_server(tmp_path) as server:
         viewed, named = said_by_both(zip_name, references, f"{server.url}/a.zarr", mode="r+")
     assert viewed == named and viewed.count("can only be read") == 3
+
+
+def test_what_cannot_be_shown_is_told_of_as_with_the_connector(store):
+    with h5py.File(store, "w") as f:
+        for name in ("a", "document", "g/inner", "type", "z"):
+            f[name] = np.arange(4)
+        f["g/linked"] = f["type"]
+    for name, damaged in (("type", '"unheard_of"'), ("document", '"int64')):
+        with open(f"{store}/{name}/zarr.json", "r+") as document:
+            text = document.read().replace('"int64"', damaged)
+            document.seek(0)
+            document.write(text)
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    names = []
+    f.visit(names.append)
+    print(names, [f.get(name, getclass=True) for name in f])
+    print([name in f for name in f], h5py.h5o.get_info(f.id, b"type").type, f.get("type", "no default"))
+    for way in (lambda: f["type"], lambda: f["g/linked"], lambda: f["document"], lambda: f["type/below"],
+                lambda: f.visititems(lambda *_: None), lambda: f.copy("type", "copied")):
+        try:
+            print(way())
+        except Exception as error:
+            print(type(error).__name__, error)
+    print(f["a"][...].sum(), f["g/inner"][...].sum(), f["z"][...].sum())
+"""
+    viewed, named = (run_python(code, store, connector=connector).splitlines() for connector in (None, "zarr"))
+    assert viewed[:2] == named[:2] and viewed[-1] == named[-1] == "6 6 6"
+    assert len(viewed) == len(named) == 9
+    for line, other in zip(viewed[2:5], named[2:5]):
+        assert line.startswith("KeyError") and other.startswith("KeyError")
+        assert ("unheard_of" in line) == ("unheard_of" in other)
+    assert "unheard_of" in viewed[2] and "unheard_of" in viewed[3] and "zarr.json" in viewed[4]
+
+
+def test_what_a_busy_server_kept_from_a_view_is_in_the_next_one(tmp_path):
+    group = zarr.create_group(str(tmp_path / "x.zarr"))
+    group.create_array("text", shape=(2,), dtype=str)[:] = ["a", "b"]
+    group.create_array("number", data=np.arange(3))
+    zarr.consolidate_metadata(str(tmp_path / "x.zarr"))
+    code = """
+import h5py, sys
+url = sys.argv[1]
+def attempt(way):
+    try:
+        return way()
+    except OSError as error:
+        return error
+print(attempt(lambda: h5py.File(url)))
+first = h5py.File(url)
+print(list(first), attempt(lambda: first["text"][0]))
+second = h5py.File(url)
+print(second["text"][0], attempt(lambda: first["text"][0]))
+print(attempt(lambda: second["number"][0]), first["number"][2])
+third = h5py.File(url)
+print(third == second, third["text"][1])
+"""
+    with fault_server(tmp_path, busy_first=1) as server:
+        lines = run_python(code, f"{server.url}/x.zarr", connector=None, H5ZARR_RETRIES="0").splitlines()
+    refused, partial, whole, number, shared = lines
+    assert "503" in refused
+    assert partial.startswith("['number', 'text']") and "503" in partial and "text" in partial
+    assert whole.startswith("b'a' ") and "503" in whole
+    assert "503" in number and number.endswith(" 2")
+    assert shared == "True b'b'"

@@ -41,7 +41,8 @@ Status RefuseToWrite(const FileName& name, const Config& config) {
 
 Result<std::shared_ptr<view::Image>> ImageOf(const FileName& name, const Config& config) {
   std::weak_ptr<view::Image>& kept = GetConnector().images[name.path];
-  if (std::shared_ptr<view::Image> open = kept.lock()) return open;
+  // (What kept a part from it may have passed.)
+  if (std::shared_ptr<view::Image> open = kept.lock(); open && !open->is_partial()) return open;
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<shadow::StoreFile> store,
                           shadow::StoreFile::Make(name.path, name.given, false, false, config,
                                                   ExecutorFor(config.threads)));

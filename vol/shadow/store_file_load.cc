@@ -441,9 +441,10 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
 
 // A node that is there but cannot be shown (unknown data type, damaged document): a committed datatype in the
 // shadow, which refuses to be opened and says why. (A dataset would do as well, but h5dump opens all datasets
-// before it shows anything, and gives up at the first that fails.)
+// before it shows anything, and gives up at the first that fails.) The tag makes room in its header: view/refused_header.
 Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
+  if (!type.valid() || H5Tset_tag(type.get(), "not to be opened") < 0) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, host::OpenByToken(Location(), group->token));
   H5ZARR_ASSIGN_OR_RETURN(
       const NativeHandle native,

@@ -26,6 +26,13 @@ using shadow::StoreFile;
 
 constexpr std::size_t kMostNodes = 20'000;
 
+// An object that can't be opened.
+struct Refused {
+  uint64_t header = 0;  // its address
+  uint32_t links = 1;   // that lead to it
+  Status why;
+};
+
 // The file that becomes the image, while it is made.
 class Builder {
  public:
@@ -41,6 +48,7 @@ class Builder {
     Leave();
     H5ZARR_RETURN_IF_ERROR(made);
     for (Region& region : regions_) image_->Add(std::move(region));
+    for (const Refused& one : refused_) H5ZARR_RETURN_IF_ERROR(image_->Refuse(one.header, one.links, one.why));
     return image_;
   }
 
@@ -65,6 +73,7 @@ class Builder {
   Handle file_;
   Object root_;  // the place from which the store works
   std::vector<Region> regions_;
+  std::vector<Refused> refused_;
 };
 
 Status Builder::Create() {
@@ -119,10 +128,13 @@ Status Builder::Fill() {
 
 Status Builder::Refuse(const NodePtr& node) {
   haddr_t header = HADDR_UNDEF;
-  if (H5VLnative_token_to_addr(file_.get(), host::TokenOfKey(node->token), &header) < 0) {
+  const Handle object(H5Oopen_by_token(file_.get(), host::TokenOfKey(node->token)));
+  H5O_info2_t info;
+  if (!object.valid() || H5Oget_info3(object.get(), &info, H5O_INFO_BASIC) < 0 ||
+      H5VLnative_token_to_addr(file_.get(), host::TokenOfKey(node->token), &header) < 0) {
     return host::AlreadyReported();
   }
-  image_->Refuse(header, node->broken);
+  refused_.push_back({header, info.rc, node->broken});
   return OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "view/array_batch.h"
+#include "view/refused_header.h"
 
 namespace h5zarr::view {
 namespace {
@@ -15,12 +16,26 @@ Status Outside(uint64_t at) {
   return InternalError("HDF5 asks for address " + std::to_string(at) + ", where the view has nothing");
 }
 
+bool MayPass(const Status& why) { return why.code() == StatusCode::kIo; }
+
 }  // namespace
 
 Image::Image(std::shared_ptr<shadow::StoreFile> store)
     : store_(std::move(store)), blocks_(store_->config().cache_bytes) {}
 
-void Image::Add(Region region) { regions_.emplace(region.begin(), std::move(region)); }
+void Image::Add(Region region) {
+  partial_ = partial_ || MayPass(region.unreadable());
+  regions_.emplace(region.begin(), std::move(region));
+}
+
+Status Image::Refuse(uint64_t header, uint32_t links, const Status& why) {
+  partial_ = partial_ || MayPass(why);
+  // (No object begins within another's header.)
+  const uint64_t elsewhere = header + 1;
+  H5ZARR_ASSIGN_OR_RETURN(const bool listed, LeadElsewhere(header, elsewhere, links, &held_));
+  refused_.insert_or_assign(listed ? elsewhere : header, why);
+  return OkStatus();
+}
 
 const Region* Image::RegionAt(uint64_t at) const {
   auto next = regions_.upper_bound(at);

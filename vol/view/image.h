@@ -42,8 +42,11 @@ class Image {
   uint64_t end() const { return end_; }
   void GrowTo(uint64_t end) { end_ = std::max(end_, end); }
   void Add(Region region);
-  // The object whose header is at `header` can't be opened, for the reason `why`.
-  void Refuse(uint64_t header, Status why) { refused_.insert_or_assign(header, std::move(why)); }
+  // The object whose header is at `header`, with so many hard links, is listed, and can't be opened, for the reason
+  // `why`. Not before HDF5 has written all of the file.
+  Status Refuse(uint64_t header, uint32_t links, const Status& why);
+  // Whether something that may pass kept parts of the store from the view: a server that was busy, a disk.
+  bool is_partial() const { return partial_; }
 
   // The bytes at an address. Fails with what the store says, or what the region is unreadable for.
   Status Read(uint64_t at, MutableByteSpan out);
@@ -69,8 +72,9 @@ class Image {
   const std::shared_ptr<shadow::StoreFile> store_;
   SparseBytes held_;
   uint64_t end_ = 0;
+  bool partial_ = false;
   std::map<uint64_t, Region> regions_;  // by their first address
-  std::map<uint64_t, Status> refused_;  // by the address of their header
+  std::map<uint64_t, Status> refused_;  // by the address at which HDF5 looks for what it would open
   std::map<uint64_t, Course> courses_;  // the same
   BlockCache blocks_;
 };

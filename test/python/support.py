@@ -1,4 +1,5 @@
 """What the tests share: the peers as plain functions, and programs run in processes of their own."""
+import importlib.util
 import json
 import os
 import subprocess
@@ -42,6 +43,15 @@ def run_python(code, *arguments, cwd=None, timeout=120, **env):
     done = run([sys.executable, "-X", "faulthandler", "-c", code, *arguments], cwd=cwd, timeout=timeout, **env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def newest_hdf5():
+    """The variables under which h5py runs on the HDF5 that netCDF4's wheel brings, newer than its own."""
+    found = importlib.util.find_spec("netCDF4")
+    libraries = sorted(Path(found.origin).parents[1].glob("netcdf4.libs/libhdf5-*.so*")) if found else []
+    if not libraries:
+        pytest.skip("there is no netCDF4 wheel, and so no newer HDF5")
+    return {"LD_PRELOAD": str(libraries[0]), "HDF5_DISABLE_VERSION_CHECK": "2", "PYTHONWARNINGS": "ignore"}
 
 
 def tool(name):

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from support import run, run_python
+from support import newest_hdf5, run, run_python
 
 pytestmark = pytest.mark.skipif(h5py.version.hdf5_version_tuple < (2,), reason="HDF5 1.14 opens stores by its probe")
 
@@ -48,6 +48,12 @@ def test_every_selection_reads_as_with_the_connector(numbers):
     viewed = json.loads(run_python(READ, *arguments, connector=None))
     assert viewed == json.loads(run_python(READ, *arguments))
     assert len(viewed) == 7
+
+
+def test_a_newer_hdf5_reads_views_too(numbers):
+    arguments = numbers, json.dumps(SELECTIONS)
+    code = "import h5py; assert h5py.h5.get_libversion() > (2, 1)" + READ
+    assert run_python(code, *arguments, connector=None, **newest_hdf5()) == run_python(READ, *arguments)
 
 
 def test_opening_to_write_says_which_variable_to_set(numbers):
@@ -356,3 +362,18 @@ for name in sys.argv[1:]:
 """
     names = [tmp_path / "missing", tmp_path / "text", tmp_path / "folder", tmp_path / "missing.zarr"]
     assert run_python(code, *names, connector=None) == run_python(code, *names, connector=None, plugin=False)
+
+
+def test_many_tiny_chunks_are_read_as_one_and_others_as_they_are(store):
+    with h5py.File(store, "w") as f:
+        for name, chunk in (("few", 100), ("large", 5000), ("tiny", 10)):
+            f.create_dataset(name, data=np.arange(50_000, dtype="i4"), chunks=(chunk,))
+    code = """
+import h5py, numpy as np, sys
+with h5py.File(sys.argv[1]) as f:
+    for d in f.values():
+        right = (d[...] == np.arange(50_000)).all() and d[::7].tolist() == list(range(0, 50_000, 7))
+        print(d.name, d.chunks, right, d[49_998:].tolist(), d.astype("f4")[12_345])
+"""
+    assert run_python(code, store, connector=None).splitlines() == [
+        f"/{name} {chunks} True [49998, 49999] 12345.0" for name, chunks in (("few", "(100,)"), ("large", "(5000,)"), ("tiny", None))]

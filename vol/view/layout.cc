@@ -17,6 +17,10 @@ namespace {
 
 // A million visits cost a tenth of a second.
 constexpr uint64_t kMostChunks = 1 << 20;
+// HDF5 takes some 5 µs for each chunk of a read, as long as it takes to read one of a few kB: without chunks so many so
+// small ones are read in half the time.
+constexpr uint64_t kManyChunks = 4096;
+constexpr uint64_t kTinyChunkBytes = 4 << 10;
 // Of one dataset, so that an image may have many.
 constexpr uint64_t kMostBytes = uint64_t{1} << 56;
 
@@ -71,8 +75,10 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
       limit[d] = std::max(dims[d], chunk[d]);
     }
     const std::optional<uint64_t> chunks = CheckedProduct(grid);
-    const std::optional<uint64_t> bytes = Times(Times(chunks, CheckedProduct(chunk)), elem_bytes);
-    chunked = bytes && *bytes <= kMostBytes && *chunks <= kMostChunks - chunks_;
+    const std::optional<uint64_t> chunk_bytes = Times(CheckedProduct(chunk), elem_bytes);
+    const std::optional<uint64_t> bytes = chunk_bytes ? Times(chunks, *chunk_bytes) : std::nullopt;
+    const bool tiny = bytes && *chunks > kManyChunks && *chunk_bytes < kTinyChunkBytes;
+    chunked = bytes && !tiny && *bytes <= kMostBytes && *chunks <= kMostChunks - chunks_;
     if (chunked) chunks_ += *chunks;
   }
   if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();

@@ -8,6 +8,7 @@
 
 #include "h5/connector.h"
 #include "h5/file_access.h"
+#include "host/host_api.h"
 #include "store/url.h"
 #include "transfer/dataset_io.h"
 #include "transfer/versioned_map.h"
@@ -17,8 +18,9 @@ namespace {
 
 // A read of less is HDF5's without another question: the engine could win little.
 constexpr uint64_t kLeastBytes = 64 << 10;
-// After so many such reads of a versioned dataset its mappings may be worth finding all the same.
-constexpr unsigned kManyReads = 16;
+// After so many such reads of a versioned dataset its mappings may be worth finding all the same. HDF5 1.14 goes through
+// all of them for each; later ones keep a tree.
+constexpr unsigned kManyReads = 16, kManyReadsOf114 = 2;
 
 // Then the default driver is one that may not keep the file's bytes where they are.
 bool DriverSetByEnvironment() {
@@ -286,7 +288,8 @@ transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   // (Of a remote file a few elements may be as many requests.)
   if (small && GetConnector().native_files.any_remote() && IsInRemoteFile(*object)) small = false;
   if (small && !object->is_versioned) return nullptr;
-  small = small && ++object->small_reads < kManyReads;
+  const unsigned many = host::HostVersion().major >= 2 ? kManyReads : kManyReadsOf114;
+  small = small && ++object->small_reads < many;
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
   if (object->native_chunks == nullptr) {

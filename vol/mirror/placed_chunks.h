@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "icechunk/repository.h"
 #include "icechunk/snapshot.h"
-#include "mirror/chunk_map.h"
+#include "transfer/slot_map.h"
 
 namespace h5zarr::mirror {
 
@@ -24,7 +24,7 @@ struct Place {
 };
 
 struct PlacedChunks {
-  ChunkIndexes indexes;  // ascending
+  transfer::ChunkIndexes indexes;  // ascending
   std::vector<Place> places;
   // At the end. REQUIRES: `index` has as many numbers as the array has dimensions.
   void Add(std::span<const uint32_t> index, const Place& place);

@@ -67,7 +67,7 @@ Result<SourceDataset::Header> SourceDataset::ReadHeader(const SourceFile& file, 
   if (H5Oget_info_by_name3(group, member.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
     return Hdf5Error("its description");
   }
-  Result<VirtualHeader> raw = file.headers() != nullptr ? file.headers()->Read(info.token)
+  Result<transfer::VirtualHeader> raw = file.headers() != nullptr ? file.headers()->Read(info.token)
                                                         : UnsupportedError("no bytes");
   if (raw.ok()) {
     const std::vector<hsize_t> extent(raw->extent.begin(), raw->extent.end());
@@ -134,11 +134,11 @@ Status SourceDataset::PlanDocument(hid_t group, const std::string& member, hid_t
 }
 
 Status SourceDataset::FindChunks(hid_t group, const std::string& member, Header* header) {
-  const MappedDataset mapped{raw_->name, shape_, chunk_shape_, metadata_.shape.size()};
+  const transfer::MappedDataset mapped{raw_->name, shape_, chunk_shape_, metadata_.shape.size()};
   chunks_.indexes.rank = mapped.index_rank;
   if (header->mappings) {
     if (header->mappings->empty()) return OkStatus();
-    Result<ChunkMap> map = MapFromBytes(mapped, *header->mappings);
+    Result<transfer::ChunkMap> map = transfer::MapFromBytes(mapped, *header->mappings);
     if (map.ok()) chunks_ = std::move(*map);
     if (map.ok()) return OkStatus();
     header->dataset = Handle(H5Dopen2(group, member.c_str(), H5P_DEFAULT));
@@ -150,7 +150,7 @@ Status SourceDataset::FindChunks(hid_t group, const std::string& member, Header*
     if (H5Dget_storage_size(header->dataset.get()) == 0) return OkStatus();
     return UnsupportedError("it is no virtual dataset");
   }
-  H5ZARR_ASSIGN_OR_RETURN(chunks_, MapByHdf5(mapped, dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(chunks_, transfer::MapByHdf5(mapped, dcpl.get()));
   return OkStatus();
 }
 

@@ -17,9 +17,9 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "host/handle.h"
-#include "mirror/chunk_map.h"
 #include "mirror/source_file.h"
 #include "shadow/type_map.h"
+#include "transfer/slot_map.h"
 #include "zarr/codec_chain.h"
 #include "zarr/metadata.h"
 
@@ -43,7 +43,7 @@ class SourceDataset {
   const zarr::ArrayMetadata& metadata() const { return metadata_; }
   const std::string& document() const { return document_; }  // its zarr.json
   const RawData& raw() const { return *raw_; }
-  const ChunkMap& chunks() const { return chunks_; }
+  const transfer::ChunkMap& chunks() const { return chunks_; }
 
   // Of a chunk of raw_data: whether anything was ever stored; whether its stored bytes are those of the mirror,
   // and at hand; and about how many bytes it takes in memory. REQUIRES: `slot` is one of chunks().
@@ -80,7 +80,7 @@ class SourceDataset {
   std::string document_;
   std::vector<uint64_t> shape_;        // of HDF5's dataset
   std::vector<uint64_t> chunk_shape_;
-  ChunkMap chunks_;
+  transfer::ChunkMap chunks_;
   bool passthrough_ = false;
   std::optional<zarr::CodecChain> chain_;  // for what is not passed through
 };

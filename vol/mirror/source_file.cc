@@ -23,14 +23,13 @@ bool HasDefaultDriver(hid_t file) {
 }
 
 std::shared_ptr<FileBytes> BytesOf(hid_t file) {
-  void* handle = nullptr;
+  const std::optional<int> fd = DescriptorOf(file);
   char name[4096] = "";
-  if (!HasDefaultDriver(file) || H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 ||
-      handle == nullptr || H5Fget_name(file, name, sizeof name) < 0) {
+  if (!fd || H5Fget_name(file, name, sizeof name) < 0) {
     H5Eclear2(H5E_DEFAULT);
     return nullptr;
   }
-  auto bytes = BytesOfOpenFile(name, *static_cast<const int*>(handle));
+  auto bytes = BytesOfOpenFile(name, *fd);
   return bytes.ok() ? std::move(*bytes) : nullptr;
 }
 
@@ -58,6 +57,15 @@ struct Lister {
 
 }  // namespace
 
+std::optional<int> DescriptorOf(hid_t file) {
+  void* handle = nullptr;
+  if (!HasDefaultDriver(file) || H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || handle == nullptr) {
+    H5Eclear2(H5E_DEFAULT);
+    return std::nullopt;
+  }
+  return *static_cast<const int*>(handle);
+}
+
 Result<std::vector<uint64_t>> ExtentOf(hid_t space) {
   const int rank = H5Sget_simple_extent_ndims(space);
   if (rank < 0) return Hdf5Error("a dataspace");
@@ -70,7 +78,7 @@ Result<std::vector<uint64_t>> ExtentOf(hid_t space) {
 
 SourceFile::SourceFile(hid_t file) : file_(file), bytes_(BytesOf(file)) {
   if (bytes_ == nullptr) return;
-  Result<RawHeaders> headers = RawHeaders::Of(file, bytes_);
+  Result<transfer::RawHeaders> headers = transfer::RawHeaders::Of(bytes_);
   if (headers.ok()) headers_ = std::move(*headers);
 }
 

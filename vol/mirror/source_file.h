@@ -14,8 +14,8 @@
 
 #include "base/status.h"
 #include "host/handle.h"
-#include "mirror/raw_header.h"
 #include "store/native_file.h"
+#include "transfer/raw_header.h"
 
 namespace h5zarr::mirror {
 
@@ -43,7 +43,7 @@ class SourceFile {
   hid_t id() const { return file_; }
   // Null where only HDF5 gets at them.
   FileBytes* bytes() const { return bytes_.get(); }
-  const RawHeaders* headers() const { return headers_ ? &*headers_ : nullptr; }
+  const transfer::RawHeaders* headers() const { return headers_ ? &*headers_ : nullptr; }
 
   // The dataset `name` and its chunks; asked for once. Lives as long as this. kIo; kUnsupported for one
   // without chunks.
@@ -54,9 +54,12 @@ class SourceFile {
 
   const hid_t file_;
   std::shared_ptr<FileBytes> bytes_;
-  std::optional<RawHeaders> headers_;
+  std::optional<transfer::RawHeaders> headers_;
   std::map<std::string, RawData> raws_;
 };
+
+// The descriptor that HDF5's default driver has of the file; nothing where another driver has it.
+std::optional<int> DescriptorOf(hid_t file);
 
 // The extent of a dataspace.
 Result<std::vector<uint64_t>> ExtentOf(hid_t space);

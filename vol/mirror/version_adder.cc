@@ -83,7 +83,7 @@ Status VersionAdder::SeedFrom(const std::string& parent_name, Known* parent, con
   H5ZARR_ASSIGN_OR_RETURN(const PlacedChunks* const placed, PlacedOf(parent, *node));
   std::vector<Place>& slots = slots_[dataset.raw().name];
   slots.resize(dataset.raw().chunks.size());
-  const ChunkMap& map = before->chunks();
+  const transfer::ChunkMap& map = before->chunks();
   std::size_t next = 0;
   for (std::size_t i = 0; i < placed->places.size(); ++i) {
     const auto index = placed->indexes[i];
@@ -98,7 +98,7 @@ Status VersionAdder::SeedFrom(const std::string& parent_name, Known* parent, con
 }
 
 Result<PlacedChunks> VersionAdder::PlaceChunks(const SourceDataset& dataset) {
-  const ChunkMap& map = dataset.chunks();
+  const transfer::ChunkMap& map = dataset.chunks();
   std::vector<Place>& slots = slots_[dataset.raw().name];
   slots.resize(dataset.raw().chunks.size());
   std::vector<uint64_t> missing;

@@ -10,7 +10,10 @@
 
 #include "base/checked.h"
 #include "host/error_stack.h"
+#include "host/host_api.h"
 #include "host/native.h"
+#include "transfer/raw_header.h"
+#include "transfer/slot_map.h"
 #include "transfer/versioned_map.h"
 
 namespace h5zarr::transfer {
@@ -26,10 +29,11 @@ constexpr double kCopyNsPerByte = 0.3;
 // The engine is worth it where it takes at most this share of HDF5's time.
 constexpr double kWorthIt = 0.7;
 
-// What a mapping of a virtual dataset takes: HDF5, of those that are touched and of all, and us to look at.
+// What a mapping of a virtual dataset takes: HDF5, of those that are touched and (before 2.0, which keeps a tree) of all,
+// and us to look at.
 constexpr double kHdf5MappingNs = 20'000;
 constexpr double kHdf5AnyMappingNs = 300;
-constexpr double kMappingNs = 5000;
+constexpr double kMappingNs = 400;
 
 // A request for a chunk of a remote file, beside which the chunk's decoding is little; and how many chunks a
 // node of HDF5's index has.
@@ -49,12 +53,59 @@ Result<host::NativeHandle> OpenDataset(void* beside, const std::string& path) {
   return opened;
 }
 
+// The slots of all chunks of `grid`, in C order.
+Result<std::vector<uint64_t>> SlotsIn(const ChunkMap& map, std::span<const uint64_t> grid) {
+  const auto chunks = CheckedProduct(grid);
+  if (!chunks || map.slots.size() > *chunks) return UnsupportedError("more chunks than there can be");
+  std::vector<uint64_t> slots(*chunks, kNoSlot);
+  for (std::size_t i = 0; i < map.slots.size(); ++i) {
+    uint64_t number = 0;
+    for (std::size_t d = 0; d < grid.size(); ++d) {
+      const uint64_t index = map.indexes[i][d];
+      if (index >= grid[d]) return UnsupportedError("a chunk beyond its extent");
+      number = number * grid[d] + index;
+    }
+    slots[number] = map.slots[i];
+  }
+  return slots;
+}
+
 // Whether elements that nothing was written to are the same in both datasets.
 bool SameFill(hid_t type, hid_t dcpl, hid_t other_dcpl) {
   const std::size_t bytes = H5Tget_size(type);
   std::vector<std::byte> fill(bytes), other(bytes);
   return H5Pget_fill_value(dcpl, type, fill.data()) >= 0 &&
          H5Pget_fill_value(other_dcpl, type, other.data()) >= 0 && fill == other;
+}
+
+// Which chunk of `raw` each chunk of `dataset` is, from the bytes of the file: HDF5 takes all mappings apart to be
+// asked for them, which takes it as long as opening the dataset. kUnsupported where they do not say all.
+Result<std::vector<uint64_t>> SlotsFromBytes(void* dataset, void* raw, const std::string& raw_path,
+                                             const NativeSource& source, const shadow::NativePlan& plan) {
+  if (source.file->is_remote()) return UnsupportedError("bytes that are far away");
+  H5ZARR_ASSIGN_OR_RETURN(const RawHeaders headers, RawHeaders::Of(source.file));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity version, host::Identify({dataset, H5I_DATASET}));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity chunks, host::Identify({raw, H5I_DATASET}));
+  if (version.fileno != chunks.fileno) return UnsupportedError("its chunks are in another file");
+  H5ZARR_ASSIGN_OR_RETURN(const VirtualHeader header, headers.Read(host::TokenOfKey(version.token)));
+  H5ZARR_ASSIGN_OR_RETURN(const RawElement element, headers.ReadElement(host::TokenOfKey(chunks.token)));
+  if (header.extent != plan.extent || !element.is_known() || element != header.element) {
+    return UnsupportedError("another extent, type or fill value");
+  }
+  H5ZARR_ASSIGN_OR_RETURN(
+      const ChunkMap map,
+      MapFromBytes({raw_path, plan.extent, plan.chunk, plan.extent.size()}, header.mappings));
+  return SlotsIn(map, plan.grid);
+}
+
+// The same as HDF5 tells it.
+Result<std::vector<uint64_t>> SlotsByHdf5(void* dataset, void* raw, const std::string& raw_path,
+                                          const shadow::NativePlan& plan) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle raw_dcpl, AskDataset(raw, H5VL_DATASET_GET_DCPL));
+  if (!SameFill(type.get(), dcpl.get(), raw_dcpl.get())) return UnsupportedError("another fill value");
+  return SlotsOf(dcpl.get(), raw_path, plan.extent, plan.chunk);
 }
 
 }  // namespace
@@ -150,7 +201,8 @@ bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
   const bool in_parts = !plan_.has_filters && chunk_bytes_ > source_.options.keep_whole_bytes;
   double hdf5_ns = chunks * kHdf5ChunkNs + kCopyNsPerByte * wanted_bytes +
                    plan_.hdf5_ns_per_byte * (in_parts ? wanted_bytes : whole_bytes);
-  if (versioned) hdf5_ns += chunks * kHdf5MappingNs + entries * kHdf5AnyMappingNs;
+  if (versioned) hdf5_ns += chunks * kHdf5MappingNs;
+  if (versioned && host::HostVersion().major < 2) hdf5_ns += entries * kHdf5AnyMappingNs;
   const auto threads = static_cast<double>(source_.options.executor->threads());
   double engine_ns = kCopyNsPerByte * (plan_.has_filters ? whole_bytes : 2 * wanted_bytes);
   if (plan_.has_filters) engine_ns += plan_.hdf5_ns_per_byte / 2 * whole_bytes;
@@ -241,16 +293,12 @@ Status NativeChunks::FindChunks(void* dataset) {
 
 // Each mapping of the dataset is one chunk of `raw_data`, in whose place that chunk is then read.
 Result<std::vector<ChunkPlace>> NativeChunks::FindVersioned(void* dataset) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> slots,
-                          SlotsOf(dcpl.get(), raw_path_, plan_.extent, plan_.chunk));
   H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle raw, OpenDataset(dataset, raw_path_));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle raw_dcpl, AskDataset(raw.get(), H5VL_DATASET_GET_DCPL));
+  if (!plan_.fill_defined) return UnsupportedError("elements without a value");
+  Result<std::vector<uint64_t>> slots = SlotsFromBytes(dataset, raw.get(), raw_path_, source_, plan_);
+  if (!slots.ok()) slots = SlotsByHdf5(dataset, raw.get(), raw_path_, plan_);
+  if (!slots.ok()) return slots.status();
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(raw.get(), H5VL_DATASET_GET_SPACE));
-  if (!plan_.fill_defined || !SameFill(type.get(), dcpl.get(), raw_dcpl.get())) {
-    return UnsupportedError("another fill value");
-  }
   std::vector<hsize_t> raw_extent(plan_.chunk.size());
   if (H5Sget_simple_extent_ndims(space.get()) != static_cast<int>(raw_extent.size()) ||
       H5Sget_simple_extent_dims(space.get(), raw_extent.data(), nullptr) < 0 ||
@@ -262,13 +310,14 @@ Result<std::vector<ChunkPlace>> NativeChunks::FindVersioned(void* dataset) {
   raw_grid[0] = raw_extent[0] / plan_.chunk[0];
   H5ZARR_ASSIGN_OR_RETURN(const ChunkList list, List(raw.get(), raw_grid));
   H5ZARR_RETURN_IF_ERROR(CheckList(raw.get(), list));
-  std::vector<ChunkPlace> places(slots.size());
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i] == kNoSlot) continue;
-    if (slots[i] >= list.places.size() || list.places[slots[i]].missing()) {
+  std::vector<ChunkPlace> places(slots->size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const uint64_t slot = (*slots)[i];
+    if (slot == kNoSlot) continue;
+    if (slot >= list.places.size() || list.places[slot].missing()) {
       return UnsupportedError("a chunk that is not there");
     }
-    places[i] = list.places[slots[i]];
+    places[i] = list.places[slot];
   }
   return places;
 }

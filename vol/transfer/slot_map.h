@@ -1,9 +1,9 @@
-// ChunkMap: which chunk of `raw_data` each chunk of one version of a dataset is; and where it is found, in
+// SlotMap: which chunk of `raw_data` each chunk of one version of a dataset is; and where it is found, in
 // the mappings of a virtual dataset as they lie in the file, or as HDF5 tells them.
 //
-// Within mirror/ only. Pure values but for MapByHdf5.
-#ifndef H5ZARR_MIRROR_CHUNK_MAP_H_
-#define H5ZARR_MIRROR_CHUNK_MAP_H_
+// Pure values but for MapByHdf5.
+#ifndef H5ZARR_TRANSFER_SLOT_MAP_H_
+#define H5ZARR_TRANSFER_SLOT_MAP_H_
 
 #include <hdf5.h>
 
@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-namespace h5zarr::mirror {
+namespace h5zarr::transfer {
 
 // Indexes of chunks, each of `rank` numbers (none for the one chunk of a scalar), one after the other.
 struct ChunkIndexes {
@@ -47,6 +47,6 @@ Result<ChunkMap> MapFromBytes(const MappedDataset& dataset, ByteSpan block);
 // for two of the same chunk.
 Result<ChunkMap> MapByHdf5(const MappedDataset& dataset, hid_t dcpl);
 
-}  // namespace h5zarr::mirror
+}  // namespace h5zarr::transfer
 
-#endif  // H5ZARR_MIRROR_CHUNK_MAP_H_
+#endif  // H5ZARR_TRANSFER_SLOT_MAP_H_

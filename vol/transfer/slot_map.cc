@@ -1,4 +1,4 @@
-#include "mirror/chunk_map.h"
+#include "transfer/slot_map.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,9 @@
 #include "base/checked.h"
 #include "codec/lookup3.h"
 #include "host/handle.h"
-#include "mirror/byte_cursor.h"
-#include "mirror/hdf5_read.h"
+#include "transfer/byte_cursor.h"
 
-namespace h5zarr::mirror {
+namespace h5zarr::transfer {
 namespace {
 
 constexpr std::string_view kSameFile = ".";
@@ -129,6 +128,8 @@ Status TakeSelection(ByteCursor& cursor, std::size_t rank, Block* block) {
   return cursor.ok() ? OkStatus() : ForHdf5("it ends early");
 }
 
+Status CannotBeRead() { return Status(StatusCode::kIo, "its mappings cannot be read"); }
+
 // --- as HDF5 tells them --------------------------------------------------------------------------
 
 bool TakeSelection(const Handle& space, std::size_t rank, Block* block) {
@@ -147,11 +148,11 @@ bool TakeSelection(const Handle& space, std::size_t rank, Block* block) {
 
 Status AddByHdf5(const MappedDataset& dataset, hid_t dcpl, std::size_t number, MapBuilder* builder) {
   char name[1024];
-  if (H5Pget_virtual_filename(dcpl, number, name, sizeof name) < 0) return Hdf5Error("its source");
+  if (H5Pget_virtual_filename(dcpl, number, name, sizeof name) < 0) return CannotBeRead();
   if (name != kSameFile) {
     return UnsupportedError("its source is in another file, '" + std::string(name) + "'");
   }
-  if (H5Pget_virtual_dsetname(dcpl, number, name, sizeof name) < 0) return Hdf5Error("its source");
+  if (H5Pget_virtual_dsetname(dcpl, number, name, sizeof name) < 0) return CannotBeRead();
   if (name != dataset.raw_name) {
     return UnsupportedError("its source is '" + std::string(name) + "', not raw_data");
   }
@@ -193,7 +194,7 @@ Result<ChunkMap> MapFromBytes(const MappedDataset& dataset, ByteSpan block) {
 
 Result<ChunkMap> MapByHdf5(const MappedDataset& dataset, hid_t dcpl) {
   std::size_t mappings = 0;
-  if (H5Pget_virtual_count(dcpl, &mappings) < 0) return Hdf5Error("its mappings");
+  if (H5Pget_virtual_count(dcpl, &mappings) < 0) return CannotBeRead();
   MapBuilder builder(dataset);
   builder.Reserve(mappings);
   for (std::size_t i = 0; i < mappings; ++i) {
@@ -203,4 +204,4 @@ Result<ChunkMap> MapByHdf5(const MappedDataset& dataset, hid_t dcpl) {
   return builder.Finish();
 }
 
-}  // namespace h5zarr::mirror
+}  // namespace h5zarr::transfer

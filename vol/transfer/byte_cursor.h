@@ -1,7 +1,6 @@
-// ByteCursor: little-endian numbers and texts, one after the other, from bytes that are not trusted. Within
-// mirror/ only.
-#ifndef H5ZARR_MIRROR_BYTE_CURSOR_H_
-#define H5ZARR_MIRROR_BYTE_CURSOR_H_
+// ByteCursor: little-endian numbers and texts, one after the other, from bytes that are not trusted.
+#ifndef H5ZARR_TRANSFER_BYTE_CURSOR_H_
+#define H5ZARR_TRANSFER_BYTE_CURSOR_H_
 
 #include <cstdint>
 #include <cstring>
@@ -9,7 +8,7 @@
 
 #include "base/buffer.h"
 
-namespace h5zarr::mirror {
+namespace h5zarr::transfer {
 
 // What lies beyond the end is 0 or empty, and ok() false from then on.
 class ByteCursor {
@@ -56,6 +55,6 @@ class ByteCursor {
   bool ok_ = true;
 };
 
-}  // namespace h5zarr::mirror
+}  // namespace h5zarr::transfer
 
-#endif  // H5ZARR_MIRROR_BYTE_CURSOR_H_
+#endif  // H5ZARR_TRANSFER_BYTE_CURSOR_H_

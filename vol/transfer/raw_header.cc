@@ -1,4 +1,4 @@
-#include "mirror/raw_header.h"
+#include "transfer/raw_header.h"
 
 #include <algorithm>
 #include <array>
@@ -9,19 +9,17 @@
 
 #include "base/checked.h"
 #include "codec/lookup3.h"
-#include "host/handle.h"
-#include "mirror/byte_cursor.h"
-#include "mirror/hdf5_read.h"
+#include "transfer/byte_cursor.h"
 
 // The file format is HDF5's: "File Format Specification", III.C (global heap), IV.A (object headers).
-namespace h5zarr::mirror {
+namespace h5zarr::transfer {
 namespace {
 
 constexpr std::size_t kAddressBytes = 8;
 constexpr uint64_t kUndefined = UINT64_MAX;
 constexpr std::string_view kHeaderMagic = "OHDR", kNextMagic = "OCHK", kHeapMagic = "GCOL";
 constexpr std::size_t kMagicBytes = 4, kChecksumBytes = 4;
-constexpr uint64_t kDataspace = 0x01, kLayout = 0x08, kContinuation = 0x10;
+constexpr uint64_t kDataspace = 0x01, kDatatype = 0x03, kFill = 0x05, kLayout = 0x08, kContinuation = 0x10;
 constexpr uint64_t kSharedMessage = 0x02;
 constexpr uint64_t kVirtualClass = 3;
 // Of a header: more has none that versioned-hdf5 makes.
@@ -49,10 +47,14 @@ struct RawHeaders::Found {
   std::optional<VirtualHeader> dataspace;
   std::optional<std::pair<uint64_t, uint64_t>> mappings;  // address and number in the heap
   std::vector<std::pair<uint64_t, uint64_t>> blocks;      // to be read: address and length
+  RawElement element;
+  bool of_any_layout = false;
 
   Status TakeMessages(ByteSpan bytes);
   Status TakeMessage(uint64_t type, uint64_t flags, ByteSpan data);
   Status TakeDataspace(ByteCursor data);
+  Status TakeLayout(ByteCursor data);
+  void TakeFill(ByteCursor data);
 };
 
 Status RawHeaders::Found::TakeMessages(ByteSpan bytes) {
@@ -71,20 +73,58 @@ Status RawHeaders::Found::TakeMessages(ByteSpan bytes) {
 }
 
 Status RawHeaders::Found::TakeMessage(uint64_t type, uint64_t flags, ByteSpan data) {
-  if (type != kDataspace && type != kLayout && type != kContinuation) return OkStatus();
-  if ((flags & kSharedMessage) != 0) return ForHdf5("a shared message");
+  const bool is_shared = (flags & kSharedMessage) != 0;
   ByteCursor cursor(data);
-  if (type == kDataspace) return TakeDataspace(cursor);
-  if (type == kContinuation) {
-    const uint64_t address = cursor.Number(kAddressBytes);
-    blocks.emplace_back(address, cursor.Number(8));
-  } else {
-    const uint64_t layout_version = cursor.Number(1);
-    if (cursor.Number(1) != kVirtualClass || layout_version != 4) return ForHdf5("another layout");
-    const uint64_t address = cursor.Number(kAddressBytes);
-    mappings = {address, cursor.Number(4)};
+  switch (type) {
+    case kDatatype:
+      if (!is_shared) element.type.assign(data.begin(), data.end());
+      return OkStatus();
+    case kFill:
+      if (!is_shared) TakeFill(cursor);
+      return OkStatus();
+    case kDataspace:
+      return is_shared ? ForHdf5("a shared message") : TakeDataspace(cursor);
+    case kLayout:
+      if (of_any_layout) return OkStatus();
+      return is_shared ? ForHdf5("a shared message") : TakeLayout(cursor);
+    case kContinuation: {
+      if (is_shared) return ForHdf5("a shared message");
+      const uint64_t address = cursor.Number(kAddressBytes);
+      blocks.emplace_back(address, cursor.Number(8));
+      return cursor.ok() ? OkStatus() : ForHdf5("a message that ends early");
+    }
+    default: return OkStatus();
   }
-  return cursor.ok() ? OkStatus() : ForHdf5("a message that ends early");
+}
+
+Status RawHeaders::Found::TakeLayout(ByteCursor data) {
+  const uint64_t layout_version = data.Number(1);
+  if (data.Number(1) != kVirtualClass || layout_version != 4) return ForHdf5("another layout");
+  const uint64_t address = data.Number(kAddressBytes);
+  mappings = {address, data.Number(4)};
+  return data.ok() ? OkStatus() : ForHdf5("a message that ends early");
+}
+
+// When space is allocated, and fill written, is no business of what it is.
+void RawHeaders::Found::TakeFill(ByteCursor data) {
+  constexpr uint64_t kHasNone = 0x10, kHasValue = 0x20;
+  const uint64_t fill_version = data.Number(1);
+  uint64_t bytes = 0;
+  if (fill_version == 3) {
+    const uint64_t flags = data.Number(1);
+    if ((flags & kHasNone) != 0) return;
+    if ((flags & kHasValue) != 0) bytes = data.Number(4);
+  } else {
+    data.Take(2);
+    if (fill_version != 2 || data.Number(1) == 0) return;
+    bytes = data.Number(4);
+  }
+  const ByteSpan value = data.Take(bytes);
+  if (!data.ok()) return;
+  // (HDF5's own fill is zeros.)
+  const bool is_zero = std::ranges::all_of(value, [](std::byte byte) { return byte == std::byte{0}; });
+  element.fill_bytes = is_zero ? 0 : bytes;
+  if (!is_zero) element.fill.assign(value.begin(), value.end());
 }
 
 Status RawHeaders::Found::TakeDataspace(ByteCursor data) {
@@ -104,18 +144,21 @@ Status RawHeaders::Found::TakeDataspace(ByteCursor data) {
   return OkStatus();
 }
 
-Result<RawHeaders> RawHeaders::Of(hid_t file, std::shared_ptr<FileBytes> bytes) {
-  const Handle fcpl(H5Fget_create_plist(file));
-  std::size_t address_bytes = 0, length_bytes = 0;
-  hsize_t userblock_bytes = 0;
-  if (!fcpl.valid() || H5Pget_sizes(fcpl.get(), &address_bytes, &length_bytes) < 0 ||
-      H5Pget_userblock(fcpl.get(), &userblock_bytes) < 0) {
-    return Hdf5Error("the file's properties");
-  }
-  if (address_bytes != kAddressBytes || length_bytes != 8 || userblock_bytes != 0) {
-    return UnsupportedError("addresses of another kind");
-  }
-  return RawHeaders(std::move(bytes));
+Result<RawHeaders> RawHeaders::Of(std::shared_ptr<FileBytes> bytes) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  constexpr uint64_t kHeadBytes = 40;
+  const RawHeaders headers(std::move(bytes));
+  H5ZARR_ASSIGN_OR_RETURN(const Buffer head, headers.ReadAt(0, kHeadBytes));
+  ByteCursor cursor(head);
+  if (AsText(cursor.Take(kSignature.size())) != kSignature) return ForHdf5("the file begins elsewhere");
+  const uint64_t superblock = cursor.Number(1);
+  if (superblock > 3) return ForHdf5("a file of a later version");
+  if (superblock < 2) cursor.Take(4);
+  const uint64_t address_bytes = cursor.Number(1), length_bytes = cursor.Number(1);
+  cursor.Take(superblock == 0 ? 9 : superblock == 1 ? 13 : 1);
+  const uint64_t base = cursor.Number(kAddressBytes);
+  if (address_bytes != kAddressBytes || length_bytes != 8 || base != 0) return ForHdf5("addresses of another kind");
+  return headers;
 }
 
 Result<Buffer> RawHeaders::ReadAt(uint64_t address, uint64_t length) const {
@@ -199,21 +242,34 @@ Result<Buffer> RawHeaders::ReadHeap(uint64_t address, uint64_t number) const {
   return ForHdf5("its heap has no such object");
 }
 
-Result<VirtualHeader> RawHeaders::Read(const H5O_token_t& token) const {
+Status RawHeaders::ReadBlocks(const H5O_token_t& token, Found* found) const {
   ByteCursor address(std::as_bytes(std::span(token.__data)));
-  Found found;
-  H5ZARR_RETURN_IF_ERROR(ReadFirst(address.Number(kAddressBytes), &found));
-  for (std::size_t next = 0; next < found.blocks.size(); ++next) {
+  H5ZARR_RETURN_IF_ERROR(ReadFirst(address.Number(kAddressBytes), found));
+  for (std::size_t next = 0; next < found->blocks.size(); ++next) {
     if (next >= kMostBlocks) return ForHdf5("its blocks do not end");
-    const auto [block, length] = found.blocks[next];
-    H5ZARR_RETURN_IF_ERROR(ReadNext(block, length, &found));
+    const auto [block, length] = found->blocks[next];
+    H5ZARR_RETURN_IF_ERROR(ReadNext(block, length, found));
   }
+  return OkStatus();
+}
+
+Result<VirtualHeader> RawHeaders::Read(const H5O_token_t& token) const {
+  Found found;
+  H5ZARR_RETURN_IF_ERROR(ReadBlocks(token, &found));
   if (!found.dataspace || !found.mappings) return ForHdf5("no virtual dataset");
   if (found.mappings->first != kUndefined) {
     H5ZARR_ASSIGN_OR_RETURN(found.dataspace->mappings,
                             ReadHeap(found.mappings->first, found.mappings->second));
   }
+  found.dataspace->element = std::move(found.element);
   return std::move(*found.dataspace);
 }
 
-}  // namespace h5zarr::mirror
+Result<RawElement> RawHeaders::ReadElement(const H5O_token_t& token) const {
+  Found found;
+  found.of_any_layout = true;
+  H5ZARR_RETURN_IF_ERROR(ReadBlocks(token, &found));
+  return std::move(found.element);
+}
+
+}  // namespace h5zarr::transfer

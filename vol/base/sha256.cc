@@ -20,6 +20,7 @@ struct Functions {
   decltype(&EVP_DigestInit_ex) init;
   decltype(&EVP_DigestUpdate) update;
   decltype(&EVP_DigestFinal_ex) final;
+  const EVP_MD* algorithm = nullptr;
 };
 
 Result<const Functions*> LoadFunctions() {
@@ -34,6 +35,10 @@ Result<const Functions*> LoadFunctions() {
       !library.Find("EVP_DigestFinal_ex", &found.final)) {
     return UnsupportedError("SHA-256 needs a newer libcrypto");
   }
+  // (libcrypto 3 looks for the algorithm of EVP_sha256() at each use.)
+  EVP_MD* (*fetch)(void* context, const char* name, const char* properties) = nullptr;
+  if (library.Find("EVP_MD_fetch", &fetch)) found.algorithm = fetch(nullptr, "SHA256", nullptr);
+  if (found.algorithm == nullptr) found.algorithm = found.sha256();
   return static_cast<const Functions*>(new Functions(found));
 }
 
@@ -49,7 +54,7 @@ struct Sha256::State {
   explicit State(const Functions* functions) : crypto(functions) {
     if (crypto == nullptr) return;
     context = crypto->context_new();
-    ok = context != nullptr && crypto->init(context, crypto->sha256(), nullptr) == 1;
+    ok = context != nullptr && crypto->init(context, crypto->algorithm, nullptr) == 1;
   }
   ~State() {
     if (context != nullptr) crypto->context_free(context);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -19,6 +20,8 @@ constexpr std::string_view kMagic = "h5zpack2";
 constexpr std::size_t kHashBytes = sizeof(ContentHash);
 constexpr std::size_t kEntryBytes = kHashBytes + 16;
 constexpr std::size_t kEndBytes = 16;
+// Of a pack that is being made: most trailers are not longer.
+constexpr uint64_t kBufferBytes = PackWriter::kPackBytes + PackWriter::kPackBytes / 64;
 
 void AppendNumber(uint64_t value, std::vector<std::byte>* bytes) {
   for (int i = 0; i < 8; ++i) bytes->push_back(static_cast<std::byte>(value >> 8 * i));
@@ -136,16 +139,41 @@ uint32_t PackWriter::CurrentNumber() {
   return *current_number_;
 }
 
+Result<MutableByteSpan> PackWriter::SpaceFor(uint64_t bytes) {
+  if (bytes <= left() && (current_.empty() || used_bytes_ + bytes <= current_.size_bytes())) {
+    if (current_.empty()) {
+      H5ZARR_ASSIGN_OR_RETURN(current_, store_->TakeBuffer(kBufferBytes));
+    }
+    return current_.span().subspan(used_bytes_, bytes);
+  }
+  if (next_.size_bytes() < bytes) {
+    H5ZARR_ASSIGN_OR_RETURN(next_, store_->TakeBuffer(std::max(kBufferBytes, bytes)));
+  }
+  return next_.span().first(bytes);
+}
+
+// Stores the current pack where `chunk` is too much for it.
+Status PackWriter::MakeRoom(ByteSpan chunk) {
+  if (used_bytes_ > 0 && used_bytes_ + chunk.size() > kPackBytes) H5ZARR_RETURN_IF_ERROR(Flush());
+  const bool is_in_next = !next_.empty() && chunk.data() >= next_.data() &&
+                          chunk.data() < next_.data() + next_.size_bytes();
+  if (used_bytes_ == 0 && is_in_next) current_ = std::exchange(next_, Buffer());
+  if (used_bytes_ + chunk.size() <= current_.size_bytes()) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer larger,
+                          store_->TakeBuffer(std::max<uint64_t>(kBufferBytes, used_bytes_ + chunk.size())));
+  if (used_bytes_ > 0) std::memcpy(larger.data(), current_.data(), used_bytes_);
+  current_ = std::move(larger);
+  return OkStatus();
+}
+
 Result<Place> PackWriter::Add(const ContentHash& hash, ByteSpan chunk) {
   const auto found = known_.find(hash);
   if (found != known_.end()) return found->second;
-  if (!current_.empty() && current_.size() + chunk.size() > kPackBytes) {
-    H5ZARR_RETURN_IF_ERROR(Flush());
-  }
-  const Place place{CurrentNumber(), current_.size(), chunk.size()};
-  // (Once: growing step by step would touch, and move, all of it several times.)
-  if (current_.capacity() < kPackBytes) current_.reserve(kPackBytes + kPackBytes / 64);
-  current_.insert(current_.end(), chunk.begin(), chunk.end());
+  H5ZARR_RETURN_IF_ERROR(MakeRoom(chunk));
+  const Place place{CurrentNumber(), used_bytes_, chunk.size()};
+  std::byte* const to = current_.data() + used_bytes_;
+  if (to != chunk.data() && !chunk.empty()) std::memmove(to, chunk.data(), chunk.size());
+  used_bytes_ += chunk.size();
   const auto* hash_bytes = reinterpret_cast<const std::byte*>(hash.data());
   trailer_.insert(trailer_.end(), hash_bytes, hash_bytes + kHashBytes);
   AppendNumber(place.offset, &trailer_);
@@ -163,14 +191,21 @@ Status PackWriter::Flush() {
   trailer_.insert(trailer_.end(), magic.begin(), magic.end());
   H5ZARR_ASSIGN_OR_RETURN(const ContentHash hash, icechunk::HashOf(trailer_));
   const ObjectId id = icechunk::IdOf(hash);
-  current_.insert(current_.end(), trailer_.begin(), trailer_.end());
+  const uint64_t pack_bytes = used_bytes_ + trailer_.size();
+  if (pack_bytes > current_.size_bytes()) {
+    H5ZARR_ASSIGN_OR_RETURN(Buffer larger, Buffer::Allocate(pack_bytes));
+    std::memcpy(larger.data(), current_.data(), used_bytes_);
+    current_ = std::move(larger);
+  }
+  std::memcpy(current_.data() + used_bytes_, trailer_.data(), trailer_.size());
   ++written_->objects;
-  written_->bytes += current_.size();
-  H5ZARR_RETURN_IF_ERROR(store_->WriteLater(icechunk::ChunkKey(id), std::move(current_)));
+  written_->bytes += pack_bytes;
+  H5ZARR_RETURN_IF_ERROR(
+      store_->WriteLater(icechunk::ChunkKey(id), std::exchange(current_, Buffer()), pack_bytes));
   packs_[*current_number_] = id;
   number_of_.emplace(id, *current_number_);
   current_number_.reset();
-  current_ = {};
+  used_bytes_ = 0;
   trailer_.clear();
   return OkStatus();
 }

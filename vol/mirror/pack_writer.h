@@ -6,6 +6,7 @@
 #ifndef H5ZARR_MIRROR_PACK_WRITER_H_
 #define H5ZARR_MIRROR_PACK_WRITER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,6 +35,12 @@ class PackWriter {
   // Learns the contents of all packs that are there. Chunk objects of others are passed over.
   Status LoadTrailers();
 
+  // Bytes of chunks that the current pack has room for.
+  uint64_t left() const { return kPackBytes - std::min(used_bytes_, kPackBytes); }
+  // Memory for `bytes` of chunks that are about to be read and added, at most kPackBytes, or one larger chunk.
+  // Those that are added in the order in which they lie there are hardly ever copied. Holds until all of them were
+  // added; nothing else may be added meanwhile. kNoSpace.
+  Result<MutableByteSpan> SpaceFor(uint64_t bytes);
   // Where the chunk of these bytes, whose hash is `hash`, is, or will be after Flush; adds it to the current pack
   // where it is nowhere yet. A full pack is stored. kNoSpace, kIo. Blocks.
   Result<Place> Add(const icechunk::ContentHash& hash, ByteSpan chunk);
@@ -55,14 +62,17 @@ class PackWriter {
 
   Status LoadTrailer(const icechunk::ObjectId& id, uint64_t object_bytes);
   uint32_t CurrentNumber();
+  Status MakeRoom(ByteSpan chunk);
 
   WriteBehind* const store_;
   icechunk::Written* const written_;
   std::vector<icechunk::ObjectId> packs_;
   std::map<icechunk::ObjectId, uint32_t> number_of_;
   std::unordered_map<icechunk::ContentHash, Place, HashHasher> known_;
-  std::vector<std::byte> current_;   // chunks of the pack that is being made…
+  Buffer current_;                  // begins with the chunks of the pack that is being made…
+  uint64_t used_bytes_ = 0;          // …so many bytes…
   std::vector<std::byte> trailer_;   // …and what its trailer says of them
+  Buffer next_;                      // that of the next pack, where it was given out already
   std::optional<uint32_t> current_number_;
   uint64_t chunks_added_ = 0;
   uint64_t chunk_bytes_added_ = 0;

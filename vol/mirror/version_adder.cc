@@ -109,7 +109,7 @@ Result<PlacedChunks> VersionAdder::PlaceChunks(const SourceDataset& dataset) {
     missing.push_back(slot);
   }
   H5ZARR_RETURN_IF_ERROR(reader_.Read(
-      dataset, missing,
+      dataset, missing, &packs_,
       [&](std::size_t number, const icechunk::ContentHash& hash, ByteSpan bytes) -> Status {
         H5ZARR_ASSIGN_OR_RETURN(slots[missing[number]], packs_.Add(hash, bytes));
         return OkStatus();

@@ -1,5 +1,6 @@
 #include "mirror/write_behind.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace h5zarr::mirror {
@@ -7,6 +8,7 @@ namespace {
 
 constexpr std::size_t kLargeWriters = 3, kSmallWriters = 12;
 constexpr uint64_t kLargeBytes = 1 << 20;
+constexpr std::size_t kMostSpare = kLargeWriters + 3;
 // What waits for one writer, and is being written by it.
 constexpr uint64_t kLargeBudgetBytes = 24 << 20, kSmallBudgetBytes = 2 << 20;
 
@@ -33,22 +35,38 @@ Background& WriteBehind::NextWriter(bool is_large) {
                   : *small_writers_[next_small_++ % kSmallWriters];
 }
 
-void WriteBehind::Note(const std::string& key, const Status& outcome) {
+void WriteBehind::Note(const std::string& key, const Status& outcome, Buffer written) {
   const std::lock_guard<std::mutex> lock(mutex_);
   under_way_.erase(key);
   if (failure_.ok()) failure_ = outcome;
+  if (written.size_bytes() >= kLargeBytes && spare_.size() < kMostSpare) spare_.push_back(std::move(written));
 }
 
-Status WriteBehind::WriteLater(std::string key, std::vector<std::byte> bytes) {
-  const uint64_t held = bytes.size();
+Result<Buffer> WriteBehind::TakeBuffer(uint64_t bytes) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = std::ranges::find_if(
+        spare_, [bytes](const Buffer& spare) { return spare.size_bytes() >= bytes; });
+    if (found != spare_.end()) {
+      Buffer taken = std::move(*found);
+      spare_.erase(found);
+      return taken;
+    }
+  }
+  return Buffer::Allocate(bytes);
+}
+
+Status WriteBehind::WriteLater(std::string key, Buffer bytes, uint64_t length) {
+  const uint64_t held = bytes.size_bytes();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!failure_.ok()) return failure_;
-    under_way_[key] = held;
+    under_way_[key] = length;
   }
-  const auto shared = std::make_shared<std::vector<std::byte>>(std::move(bytes));
-  NextWriter(held >= kLargeBytes).Submit(held, [this, key = std::move(key), shared] {
-    Note(key, store_->Write(key, *shared));
+  const auto shared = std::make_shared<Buffer>(std::move(bytes));
+  NextWriter(held >= kLargeBytes).Submit(held, [this, key = std::move(key), shared, length] {
+    const Status written = store_->Write(key, shared->span().first(length));
+    Note(key, written, std::move(*shared));
     return OkStatus();
   });
   return OkStatus();
@@ -69,7 +87,8 @@ void WriteBehind::WaitFor(std::string_view key) {
 }
 
 Status WriteBehind::Write(std::string_view key, ByteSpan bytes) {
-  return WriteLater(std::string(key), std::vector<std::byte>(bytes.begin(), bytes.end()));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer copy, Buffer::CopyOf(bytes));
+  return WriteLater(std::string(key), std::move(copy), bytes.size());
 }
 
 Status WriteBehind::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "exec/background.h"
 #include "store/store.h"
@@ -25,9 +26,11 @@ class WriteBehind final : public Store {
   // Waits for what is under way.
   ~WriteBehind() override;
 
-  // Writes `bytes` some time before Flush returns. Blocks while much is under way. A failure of an earlier write
-  // is returned instead.
-  Status WriteLater(std::string key, std::vector<std::byte> bytes);
+  // Writes the first `length` of `bytes` some time before Flush returns. Blocks while much is under way. A failure
+  // of an earlier write is returned instead.
+  Status WriteLater(std::string key, Buffer bytes, uint64_t length);
+  // A buffer of at least `bytes`: one that was written, where there is one. kNoSpace.
+  Result<Buffer> TakeBuffer(uint64_t bytes);
   // Waits until all is written; the first failure since the last Flush.
   Status Flush();
 
@@ -51,7 +54,7 @@ class WriteBehind final : public Store {
   }
 
  private:
-  void Note(const std::string& key, const Status& outcome);
+  void Note(const std::string& key, const Status& outcome, Buffer written);
   // Waits for `key` if it is under way.
   void WaitFor(std::string_view key);
   Background& NextWriter(bool is_large);
@@ -61,6 +64,9 @@ class WriteBehind final : public Store {
   std::mutex mutex_;
   std::map<std::string, uint64_t, std::less<>> under_way_;  // sizes, by key; guarded by mutex_
   Status failure_;                                          // guarded by mutex_
+  // Large ones, to be used again: what is given back the allocator cuts into pieces, and asks the system for more.
+  // Guarded by mutex_.
+  std::vector<Buffer> spare_;
   // To make one object durable is mostly waiting: many wait at the same time.
   std::vector<std::unique_ptr<Background>> large_writers_, small_writers_;
   std::size_t next_large_ = 0, next_small_ = 0;

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -13,6 +15,18 @@ namespace {
 // costs as much as reading or compressing what it is for.
 constexpr std::size_t kHugeBytes = 4 << 20;
 constexpr std::size_t kHugePageBytes = 2 << 20;
+// Below, a piece of memory more or less is nothing.
+constexpr std::size_t kLeastBytes = 4 << 10;
+
+// glibc looks for more than it is asked for where memory is to be aligned, and gives the rest back: what a buffer leaves is
+// too small for the next one of its size. Where small things are allocated in between, that takes as much memory as all
+// buffers there ever were. Plain memory fits, and is aligned where an aligned buffer was.
+void* AllocateAligned(std::size_t alignment, std::size_t bytes) {
+  void* const plain = bytes >= kLeastBytes ? std::malloc(bytes) : nullptr;
+  if (reinterpret_cast<uintptr_t>(plain) % alignment == 0 && plain != nullptr) return plain;
+  std::free(plain);
+  return std::aligned_alloc(alignment, bytes);
+}
 
 }  // namespace
 
@@ -26,7 +40,7 @@ Result<Buffer> Buffer::Allocate(uint64_t size_bytes, std::size_t alignment) {
   if (huge) alignment = std::max(alignment, kHugePageBytes);
   // aligned_alloc wants a multiple of the alignment.
   const std::size_t rounded = (size_bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded);
+  void* memory = huge ? std::aligned_alloc(alignment, rounded) : AllocateAligned(alignment, rounded);
   if (memory == nullptr) {
     return NoSpaceError("cannot allocate " + std::to_string(size_bytes) + " bytes");
   }

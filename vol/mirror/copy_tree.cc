@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.h"
 #include "filter/shard_words.h"
 #include "mirror/copy_attributes.h"
 #include "mirror/hdf5_read.h"
@@ -18,6 +19,7 @@
 #include "mirror/shape.h"
 #include "shadow/dataset_map.h"
 #include "shadow/filters_map.h"
+#include "shadow/object_times.h"
 #include "shadow/type_map.h"
 
 namespace h5zarr::mirror {
@@ -92,6 +94,35 @@ Result<Handle> GroupList(hid_t group) {
     return Hdf5Error("its creation properties");
   }
   return list;
+}
+
+// The chunks of a dataset that are stored.
+struct ChunkLister {
+  int rank = 0;
+  std::vector<hsize_t> offsets;  // `rank` numbers each
+  std::vector<hsize_t> bytes;
+  bool are_alike = true;         // each went through all filters
+
+  static int Add(const hsize_t* offset, unsigned skipped_filters, haddr_t, hsize_t chunk_bytes, void* opaque) {
+    auto* const self = static_cast<ChunkLister*>(opaque);
+    self->are_alike = skipped_filters == 0;
+    if (!self->are_alike) return H5_ITER_STOP;
+    self->offsets.insert(self->offsets.end(), offset, offset + self->rank);
+    self->bytes.push_back(chunk_bytes);
+    return H5_ITER_CONT;
+  }
+};
+
+// As H5Ocopy does, a copy in a store keeps its original's times.
+Status CopyTimesOf(hid_t dataset, hid_t copy) {
+  H5O_info2_t info;
+  uint64_t token = 0;
+  const auto store = StoreOf(copy, &token);
+  const shadow::NodePtr node = store != nullptr ? store->FindNode(token) : nullptr;
+  if (node == nullptr) return InternalError("a dataset that is in no store");
+  if (H5Oget_info3(dataset, &info, H5O_INFO_BASIC | H5O_INFO_TIME) < 0) return Hdf5Error("its times");
+  shadow::CopyTimes(info, &node->node.attributes());
+  return OkStatus();
 }
 
 class TreeCopier {
@@ -186,15 +217,20 @@ class TreeCopier {
     const bool has_own_type = H5Tcommitted(type.get()) == 0;
     H5ZARR_ASSIGN_OR_RETURN(const bool same_bytes, KeepsBytes(dataset, type.get(), dcpl.get()));
     const bool is_virtual = H5Pget_layout(dcpl.get()) == H5D_VIRTUAL;
+    if (is_virtual || H5Pget_external_count(dcpl.get()) > 0) report_.is_all_of_source = false;
     const bool other_filters =
         options_.only_filters_of_hdf5 && NeedsFiltersOfOthers(dataset, dcpl.get());
     if (!is_virtual && !other_filters && has_own_type && same_bytes &&
         !HasReferences(type.get())) {
       Show(0, 1, entry.path);
-      H5ZARR_RETURN_IF_ERROR(CopyByHdf5(entry, lcpl));
+      const uint64_t bytes_before = report_.bytes;
+      H5ZARR_RETURN_IF_ERROR(TakesElements(dataset, dcpl.get())
+                                 ? CopyIntoStore(entry, type.get(), dcpl.get(), lcpl)
+                                 : CopyByHdf5(entry, lcpl));
       const Handle space(H5Dget_space(dataset));
       const hssize_t elems = H5Sget_simple_extent_npoints(space.get());
-      report_.bytes += static_cast<uint64_t>(std::max<hssize_t>(elems, 0)) * H5Tget_size(type.get());
+      report_.bytes = bytes_before +
+                      static_cast<uint64_t>(std::max<hssize_t>(elems, 0)) * H5Tget_size(type.get());
       return OkStatus();
     }
     H5ZARR_ASSIGN_OR_RETURN(const Handle plain, PlainList(entry, dcpl.get()));
@@ -208,6 +244,52 @@ class TreeCopier {
       return OkStatus();
     }
     return CopyElements(dataset, copy.get(), entry.path);
+  }
+
+  // Whether H5Ocopy would take all elements into memory: those of a native dataset that becomes an array go into
+  // the shadow first.
+  bool TakesElements(hid_t dataset, hid_t dcpl) const {
+    uint64_t token = 0;
+    return options_.to_store && StoreOf(dataset, &token) == nullptr && H5Pget_external_count(dcpl) <= 0;
+  }
+
+  // As CopyByHdf5 does it, chunk by chunk.
+  Status CopyIntoStore(const TreeEntry& entry, hid_t type, hid_t dcpl, hid_t lcpl) {
+    const hid_t dataset = entry.object.get();
+    const Handle space(H5Dget_space(dataset));
+    const Handle copy(
+        H5Dcreate2(to_, entry.path.c_str(), type, space.get(), lcpl, dcpl, H5P_DEFAULT));
+    if (!copy.valid()) return Hdf5Error("the dataset cannot be made");
+    H5ZARR_RETURN_IF_ERROR(CopyTimesOf(dataset, copy.get()));
+    if (H5Dget_storage_size(dataset) == 0) return OkStatus();
+    H5ZARR_ASSIGN_OR_RETURN(const bool copied, CopyChunks(dataset, copy.get(), dcpl, entry.path));
+    return copied ? OkStatus() : CopyElements(dataset, copy.get(), entry.path);
+  }
+
+  // As they are stored, where both ends have the same. False, and nothing is copied, where they are not all alike.
+  Result<bool> CopyChunks(hid_t dataset, hid_t copy, hid_t dcpl, const std::string& path) {
+    unsigned options = 0;
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk_opts(dcpl, &options) < 0 || options != 0) return false;
+    const Handle space(H5Dget_space(dataset));
+    ChunkLister chunks;
+    chunks.rank = H5Sget_simple_extent_ndims(space.get());
+    if (H5Dchunk_iter(dataset, H5P_DEFAULT, ChunkLister::Add, &chunks) < 0) return Hdf5Error("its chunks");
+    if (!chunks.are_alike) return false;
+    Buffer buffer;
+    for (std::size_t i = 0; i < chunks.bytes.size(); ++i) {
+      H5ZARR_RETURN_IF_ERROR(CheckCancelled());
+      Show(i, chunks.bytes.size(), path);
+      const hsize_t* const offset = &chunks.offsets[i * static_cast<std::size_t>(chunks.rank)];
+      if (buffer.size_bytes() < chunks.bytes[i]) {
+        H5ZARR_ASSIGN_OR_RETURN(buffer, Buffer::Allocate(chunks.bytes[i]));
+      }
+      uint32_t skipped_filters = 0;
+      if (H5Dread_chunk(dataset, H5P_DEFAULT, offset, &skipped_filters, buffer.data()) < 0 ||
+          H5Dwrite_chunk(copy, H5P_DEFAULT, 0, offset, chunks.bytes[i], buffer.data()) < 0) {
+        return Hdf5Error("chunk " + std::to_string(i));
+      }
+    }
+    return true;
   }
 
   // Whether the target keeps the chunks of a dataset as they are. Where it does not, they are better gone

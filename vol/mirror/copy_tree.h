@@ -26,6 +26,7 @@ struct CopyOptions {
 struct CopyReport {
   uint64_t objects = 0;
   uint64_t bytes = 0;            // of elements, decoded
+  bool is_all_of_source = true;  // no elements came from other files than the source
 };
 
 // What the new file is created with: what the source was, where that is a whole file, and the orders that its

@@ -1,7 +1,6 @@
 """Buckets that several programs write to: what must be one's alone is asked for under a condition. Icechunk
 repositories in S3, mirrors and exports to it; reference files and archives there. moto knows conditional PUT."""
 import json
-import os
 import subprocess
 import sys
 import tarfile
@@ -13,12 +12,11 @@ import numpy as np
 import pytest
 import zarr
 
-import s3_support
+import one_of_each
 from command_support import h5zarr, h5zarr_json, needs_command
 from http_support import fault_server
-from s3_support import KEYS, NO_KEYS
+from s3_support import KEYS, SOMEBODY, bucket, keys_in, moto_url, put, use  # noqa: F401
 from support import environment, run, run_python
-from test_s3 import SOMEBODY, keys_in, use
 
 DATA = np.random.default_rng(8).integers(0, 1 << 30, (60, 70), dtype="i4")
 
@@ -32,24 +30,6 @@ try:
 except FileExistsError as error:
     print("exists", error)
 """
-
-
-@pytest.fixture(scope="module")
-def moto_url(tmp_path_factory):
-    with s3_support.moto(tmp_path_factory.mktemp("moto")) as url:
-        yield url
-
-
-@pytest.fixture
-def bucket(moto_url, monkeypatch):
-    use(monkeypatch, moto_url, **KEYS)
-    return moto_url
-
-
-def put(url, key, content):
-    urllib.request.urlopen(urllib.request.Request(f"{url}/bucket/{key}", data=content, method="PUT",
-                                                  headers=SOMEBODY | {"Content-Type": "application/octet-stream"}),
-                           timeout=20).close()
 
 
 def race(name, mode, **env):
@@ -182,6 +162,16 @@ with h5py.File(sys.argv[1], "a") as f:
 """
 
 
+def array_by_icechunk(url, prefix, **version):
+    """The array "a" of a version of the repository below `prefix`, as icechunk itself reads it."""
+    import icechunk
+
+    storage = icechunk.s3_storage(bucket="bucket", prefix=prefix, endpoint_url=url, allow_http=True, region="us-east-1",
+                                  force_path_style=True, access_key_id="x", secret_access_key="y")
+    session = icechunk.Repository.open(storage).readonly_session(**version)
+    return zarr.open_array(session.store, path="a", mode="r")
+
+
 @needs_command
 def test_mirrors_in_a_bucket(bucket, tmp_path):
     icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
@@ -198,11 +188,7 @@ def test_mirrors_in_a_bucket(bucket, tmp_path):
             assert f["a"][0, 0] == version and f["a"][1, 0] == 20
     with h5py.File(place) as f:
         assert f["a"][0, 0] == 3
-    _, storage = None, icechunk.s3_storage(
-        bucket="bucket", prefix="mirrors/v.icechunk", endpoint_url=bucket, allow_http=True, region="us-east-1",
-        force_path_style=True, access_key_id="x", secret_access_key="y")
-    session = icechunk.Repository.open(storage).readonly_session(tag="v2")
-    assert zarr.open_array(session.store, path="a", mode="r")[0, 0] == 2
+    assert array_by_icechunk(bucket, "mirrors/v.icechunk", tag="v2")[0, 0] == 2
     assert set(h5zarr_json("mirror", "status", place)["tags"]) == {"v1", "v2", "v3"}
     assert "all as they should be" in h5zarr("mirror", "verify", place).stdout
     h5zarr("verify", place)
@@ -210,6 +196,53 @@ def test_mirrors_in_a_bucket(bucket, tmp_path):
     key = next(key for key in keys_in(bucket, "mirrors/v.icechunk/chunks/"))
     put(bucket, key, b"x" * 100)
     h5zarr("mirror", "verify", place, expected=4)
+
+
+STATE = """
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1], "a") as f:
+    a = f.require_dataset("a", (30, 20), "f8", chunks=(8, 8), compression="gzip")
+    a[:8] = int(sys.argv[2])
+"""
+
+
+@needs_command
+def test_states_in_a_bucket(bucket, tmp_path):
+    pytest.importorskip("icechunk", reason="no icechunk in this environment")
+    source, place = one_of_each.write(tmp_path / "all.h5"), "s3://bucket/states/all.icechunk"
+    with h5py.File(source, "r+") as f:
+        del f["outside"]  # which a store in a bucket may not lead to
+    assert h5zarr_json("mirror", source, place, "--verify")["added"] == 1
+    assert h5zarr_json("mirror", source, place)["objects_written"] == 0
+    assert h5zarr("diff", source, place).stdout == ""
+    source, place = tmp_path / "x.h5", "s3://bucket/states/x.icechunk"
+    for state in (1, 2):
+        run_python(STATE, source, str(state), plugin=False, connector=None)
+        assert h5zarr_json("mirror", source, place, "--tag", f"s{state}", "--verify")["added"] == 1
+    for state in (1, 2):
+        assert array_by_icechunk(bucket, "states/x.icechunk", tag=f"s{state}")[0, 0] == state
+    # What a killed run leaves is taken up: here a tag that was not set yet.
+    urllib.request.urlopen(urllib.request.Request(f"{bucket}/bucket/states/x.icechunk/refs/tag.s2/ref.json",
+                                                  method="DELETE", headers=SOMEBODY)).close()
+    assert h5zarr_json("mirror", source, place)["objects_written"] == 1
+    assert array_by_icechunk(bucket, "states/x.icechunk", tag="s2")[0, 0] == 2
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.zarr"])
+def test_what_a_program_writes_is_mirrored_into_a_bucket(bucket, tmp_path, name):
+    pytest.importorskip("icechunk", reason="no icechunk in this environment")
+    for state in (1, 2):
+        run_python(STATE, tmp_path / name, str(state), connector="zarr mirror=s3://bucket/kept/")
+        assert array_by_icechunk(bucket, f"kept/{name}.icechunk", branch="main")[0, 0] == state
+
+
+def test_a_bucket_that_is_not_there_is_told(bucket, tmp_path):
+    code = "import sys, h5py\nh5py.File(sys.argv[1], 'w').close()"
+    told = run([sys.executable, "-c", code, tmp_path / "x.h5"], connector="zarr mirror=s3://nowhere/x.icechunk")
+    assert told.returncode == 0 and "not mirrored to 's3://nowhere/x.icechunk'" in told.stderr
+    failed = run([sys.executable, "-c", code, tmp_path / "x.h5"],
+                 connector="zarr mirror=s3://nowhere/x.icechunk;mirror_on_error=fail")
+    assert failed.returncode != 0 and "s3://nowhere/x.icechunk" in failed.stderr
 
 
 @needs_command

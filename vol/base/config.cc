@@ -182,7 +182,7 @@ constexpr Key kKeys[] = {
                                                         {"virtual", Config::S3Style::kVirtual}});
      }},
     // (What is done to a file, not how: see config_item.h.)
-    {"mirror", "off, the path of a folder", [](std::string_view v, Config*) { return !v.empty(); }},
+    {"mirror", "off, the path of a folder, s3://BUCKET/NAME", [](std::string_view v, Config*) { return !v.empty(); }},
     {"mirror_on_error", "warn, fail",
      [](std::string_view v, Config*) { return v == "warn" || v == "fail"; }},
     {"trace", "0, 1, 2, 3",

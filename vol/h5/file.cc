@@ -69,8 +69,11 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags
 
 // What HDF5 was asked to open or create is there: from now on it may have a mirror.
 Result<void*> Mirrored(Result<void*> file, const FileName& name, bool writable, hid_t fapl) {
-  if (file.ok()) GetMirroredFiles().NoteOpened(UnderOf(*file), name.path, writable, fapl);
-  return file;
+  if (!file.ok()) return file;
+  const Status noted = GetMirroredFiles().NoteOpened(UnderOf(*file), name.path, writable, fapl);
+  if (noted.ok()) return file;
+  CloseObject("file_close", *file, H5VLfile_close, host::DefaultDxpl(), nullptr);
+  return noted;
 }
 
 Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,

@@ -55,25 +55,28 @@ MirroredFiles& GetMirroredFiles() {
 
 void SetUpdateMirror(UpdateMirror update) { update_mirror = update; }
 
-void MirroredFiles::NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl) {
-  if (update_mirror == nullptr || updating_ || (files_.empty() && !writable)) return;
+Status MirroredFiles::NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl) {
+  if (update_mirror == nullptr || updating_ || (files_.empty() && !writable)) return OkStatus();
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
   const Result<unsigned long> number = host::FileNumber(under);
-  if (!number.ok()) return;
-  const auto known = files_.find(*number);
+  const auto known = number.ok() ? files_.find(*number) : files_.end();
   if (known != files_.end() && known->second.pid == getpid()) {
     ++known->second.handles;
-    return;
+    return OkStatus();
   }
-  const std::string destination = writable ? DestinationOf(path, fapl) : "";
-  if (destination.empty()) return;
-  File& file = files_[*number];
-  file.fapl = Handle(H5Pcopy(fapl));
-  file.mirrored = {path, destination, file.fapl.get()};
-  file.fails = SettingOf(fapl, "mirror_on_error") == "fail";
-  file.pid = getpid();
-  file.handles = 1;
+  if (!writable) return OkStatus();
+  File opened;
+  opened.mirrored = {path, DestinationOf(path, fapl), H5I_INVALID_HID};
+  opened.fails = SettingOf(fapl, "mirror_on_error") == "fail";
+  if (opened.mirrored.destination.empty()) return OkStatus();
+  if (!number.ok()) return Failed(opened, UnsupportedError("HDF5 does not tell which file it is"));
+  opened.fapl = Handle(H5Pcopy(fapl));
+  opened.mirrored.fapl = opened.fapl.get();
+  opened.pid = getpid();
+  opened.handles = 1;
+  files_.insert_or_assign(*number, std::move(opened));
+  return OkStatus();
 }
 
 void MirroredFiles::NoteReopened(void* under) {
@@ -108,12 +111,14 @@ Status MirroredFiles::Bring(const File& file) {
   updating_ = true;
   const Status updated = host::CatchAll([&] { return update_mirror(file.mirrored); });
   updating_ = false;
-  if (updated.ok()) return OkStatus();
+  return updated.ok() ? updated : Failed(file, updated);
+}
+
+Status MirroredFiles::Failed(const File& file, const Status& why) {
   if (file.fails) {
-    return updated.WithContext("the mirror '" + file.mirrored.destination + "' of '" +
-                               file.mirrored.path + "'");
+    return why.WithContext("the mirror '" + file.mirrored.destination + "' of '" + file.mirrored.path + "'");
   }
-  Warn(file.mirrored, updated);
+  Warn(file.mirrored, why);
   return OkStatus();
 }
 

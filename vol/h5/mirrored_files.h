@@ -32,8 +32,9 @@ void SetUpdateMirror(UpdateMirror update);
 class MirroredFiles {
  public:
   // A file was opened or created. Those that are written and are to have a mirror are known from now on,
-  // until the last of their handles is closed.
-  void NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl);
+  // until the last of their handles is closed. Fails, where the file's configuration says so, for one that cannot be
+  // told from others; else that is told on stderr.
+  Status NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl);
   void NoteReopened(void* under);
 
   // After the file of an object was flushed. Fails only where the file's configuration says so; else a
@@ -59,6 +60,7 @@ class MirroredFiles {
     unsigned handles = 0;
   };
   Status Bring(const File& file);
+  static Status Failed(const File& file, const Status& why);
 
   bool updating_ = false;  // what is opened meanwhile is the mirror's own
   std::map<unsigned long, File> files_;  // by number

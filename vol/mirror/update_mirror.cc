@@ -4,20 +4,21 @@
 
 #include "h5/connector.h"
 #include "host/host_api.h"
+#include "location/location.h"
 #include "mirror/hdf5_read.h"
 #include "mirror/mirror.h"
 #include "mirror/mirror_state.h"
 #include "mirror/versions.h"
-#include "store/local_store.h"
 
 namespace h5zarr::mirror {
 namespace {
 
-// How many threads may work: as the file's configuration says. At the program's end those of a pool may be gone.
-Result<int> ThreadsFor(const MirroredFile& file) {
-  if (host::HostIsTerminating()) return 1;
-  H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigOf(file.fapl));
-  return config.threads;
+// As the file's configuration says, but for how much may work: at the program's end the threads of a pool may be gone.
+Result<Config> ConfigFor(const MirroredFile& file) {
+  H5ZARR_ASSIGN_OR_RETURN(Config config, ConfigOf(file.fapl));
+  if (host::HostIsTerminating()) config.threads = 1;
+  config.durable = true;
+  return config;
 }
 
 }  // namespace
@@ -36,12 +37,8 @@ Result<bool> HasVersions(hid_t file) {
 }
 
 Status UpdateMirror(const MirroredFile& file) {
-  if (file.destination.find("://") != std::string::npos) {
-    return UnsupportedError("'" + file.destination + "': only folders can hold a mirror");
-  }
-  LocalStoreOptions durably;
-  durably.durable = true;
-  const std::unique_ptr<Store> store = MakeLocalStore(file.destination, durably);
+  H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigFor(file));
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(file.destination, true, config));
   OpenedFile source;
   source.name = file.path;
   source.file = Handle(H5Fopen(file.path.c_str(), H5F_ACC_RDONLY, file.fapl));
@@ -49,16 +46,15 @@ Status UpdateMirror(const MirroredFile& file) {
     return Hdf5Error("'" + file.path + "'");
   }
   H5ZARR_ASSIGN_OR_RETURN(const bool versioned, HasVersions(source.file.get()));
-  H5ZARR_ASSIGN_OR_RETURN(const int threads, ThreadsFor(file));
   if (versioned) {
     MirrorOptions options;
-    options.threads = threads;
+    options.threads = config.threads;
     return Mirror(source.file.get(), store.get(), options).status();
   }
   source.root = Handle(H5Gopen2(source.file.get(), "/", H5P_DEFAULT));
   if (!source.root.valid()) return Hdf5Error("'" + file.path + "'");
   StateOptions options;
-  if (threads > 0) options.config = "threads=" + std::to_string(threads);
+  if (config.threads > 0) options.config = "threads=" + std::to_string(config.threads);
   return MirrorState(source, store.get(), options).status();
 }
 

@@ -94,6 +94,50 @@ def test_a_second_run_writes_nothing(source, tmp_path):
     assert objects(tmp_path / "m") == before
 
 
+def wait_until_old(path):
+    """A file's times tell a change only where it does not follow at once."""
+    while time.time() - max(os.stat(path).st_mtime, os.stat(path).st_ctime) < 1.1:
+        time.sleep(0.05)
+
+
+def test_a_file_that_nobody_touched_is_not_read_again(tmp_path):
+    source = write(tmp_path / "x.h5")
+    wait_until_old(source)
+    first = mirror(source, tmp_path / "m")
+    assert first["source_read"] and first["added"] == 1
+    again = mirror(source, tmp_path / "m")
+    assert not again["source_read"] and again["objects_written"] == 0 and again["tag"] == first["tag"]
+    # One that is as old and as long as it was, but another.
+    was = os.stat(source)
+    change(source, "f['scalar'][()] = 4.5")
+    os.utime(source, ns=(was.st_atime_ns, was.st_mtime_ns))
+    assert os.stat(source).st_size == was.st_size
+    assert mirror(source, tmp_path / "m")["added"] == 1
+    assert group_at(tmp_path / "m")["scalar"][()] == 4.5
+
+
+def test_a_file_that_was_just_written_is_read_again(tmp_path):
+    source = write(tmp_path / "x.h5")
+    change(source, "f['scalar'][()] = 4.5")
+    mirror(source, tmp_path / "m")
+    assert mirror(source, tmp_path / "m")["source_read"]
+
+
+def test_a_file_with_elements_of_other_files_is_read_again(tmp_path):
+    with h5py.File(tmp_path / "part.h5", "w") as f:
+        f["a"] = np.arange(10)
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        layout = h5py.VirtualLayout((10,), "i8")
+        layout[:] = h5py.VirtualSource(tmp_path / "part.h5", "a", (10,))
+        f.create_virtual_dataset("all", layout)
+    wait_until_old(tmp_path / "x.h5")
+    mirror(tmp_path / "x.h5", tmp_path / "m")
+    with h5py.File(tmp_path / "part.h5", "r+") as f:
+        f["a"][3] = -1
+    assert mirror(tmp_path / "x.h5", tmp_path / "m")["added"] == 1
+    assert group_at(tmp_path / "m")["all"][3] == -1
+
+
 def test_a_file_that_tracks_times_makes_no_snapshot_of_its_own_accord(tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w", libver="v110") as f:
@@ -234,10 +278,12 @@ def test_killed_at_any_time_the_history_is_whole(tmp_path):
     takes = time.monotonic() - began
     for run in range(int(os.environ.get("H5ZARR_MIRROR_KILLS", 12))):
         change(source, f"f['big'][...] = np.arange(400000) * {run + 2}")
-        process = subprocess.Popen(words, env=environment(), stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0, 1.3 * takes))
+        after = rng.uniform(0, 1.3 * takes)
+        process = subprocess.Popen(words, env=environment(), stderr=subprocess.PIPE, text=True)
+        time.sleep(after)
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        _, said = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), (run, after, said)
         values = group_at(tmp_path / "m")["big"][...]
         assert values[1] in range(1, run + 3)
         np.testing.assert_array_equal(values, np.arange(400000) * values[1])

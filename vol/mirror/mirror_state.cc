@@ -14,6 +14,7 @@
 #include "host/handle.h"
 #include "location/given_place.h"
 #include "mirror/copy_tree.h"
+#include "mirror/file_stamp.h"
 #include "mirror/hdf5_read.h"
 #include "mirror/lock_mirror.h"
 #include "mirror/new_snapshot.h"
@@ -29,6 +30,8 @@ using icechunk::Snapshot;
 // What a snapshot says of the state.
 constexpr char kSourceItem[] = "h5zarr_source";  // the name of the file
 constexpr char kTagItem[] = "h5zarr_tag";
+// The file's stamp when it was read; none where anything else had a part in it.
+constexpr char kStampItem[] = "h5zarr_stamp";
 
 // How a snapshot is made: what else a user has set would say how stores look.
 constexpr char kConfig[] =
@@ -102,8 +105,15 @@ Result<std::string> NewTag(const Repository& repository, const StateOptions& opt
                             ": tags never change");
 }
 
-// Copies the source into `snapshot`.
-Status CopyInto(const OpenedFile& source, const StateOptions& options, NewSnapshot* snapshot) {
+// Of a whole HDF5 file.
+std::optional<std::string> StampOfSource(const OpenedFile& source) {
+  uint64_t token = 0;
+  if (source.is_version || StoreOf(source.file.get(), &token) != nullptr) return std::nullopt;
+  return StampOf(source.file.get());
+}
+
+// Copies the source into `snapshot`. Whether nothing but the source is in it.
+Result<bool> CopyInto(const OpenedFile& source, const StateOptions& options, NewSnapshot* snapshot) {
   CopyOptions copy;
   copy.to_store = true;
   copy.progress = options.progress;
@@ -115,12 +125,12 @@ Status CopyInto(const OpenedFile& source, const StateOptions& options, NewSnapsh
   const GivenPlace place([snapshot] { return snapshot->MakeStore(); });
   Handle file(H5Fcreate(place.location().c_str(), H5F_ACC_TRUNC, fcpl.get(), fapl.get()));
   if (!file.valid()) return Hdf5Error("the new snapshot");
-  H5ZARR_RETURN_IF_ERROR(CopyTree(source, file.get(), copy).status());
+  H5ZARR_ASSIGN_OR_RETURN(const CopyReport copied, CopyTree(source, file.get(), copy));
   // (By a flush, too: a program may be at its end, where closing saves nothing.)
   if (H5Fflush(file.get(), H5F_SCOPE_LOCAL) < 0 || H5Fclose(file.Release()) < 0) {
     return Hdf5Error("the new snapshot");
   }
-  return OkStatus();
+  return copied.is_all_of_source;
 }
 
 // Makes branch and tag lead to a snapshot that is stored.
@@ -160,11 +170,17 @@ Result<StateReport> MirrorState(const OpenedFile& source, Store* store, const St
   meta.flushed_at_us = std::max(NowMicroseconds(), parent.flushed_at_us + 1);
   meta.message = name;
   H5ZARR_ASSIGN_OR_RETURN(const std::string tag, NewTag(refs, options, meta.flushed_at_us));
+  const std::optional<std::string> stamp = StampOfSource(source);
+  if (stamp && Item(parent, kStampItem) == *stamp) {
+    report.was_read = false;
+    return report;
+  }
   meta.metadata = {{kSourceItem, name}, {kTagItem, tag}};
   PackWriter packs(&behind, &report.written);
   H5ZARR_RETURN_IF_ERROR(packs.LoadTrailers());
   NewSnapshot snapshot(&objects, &packs, &report.written);
-  H5ZARR_RETURN_IF_ERROR(CopyInto(source, options, &snapshot));
+  H5ZARR_ASSIGN_OR_RETURN(const bool is_all_of_source, CopyInto(source, options, &snapshot));
+  if (stamp && is_all_of_source && StampOfSource(source) == stamp) meta.metadata[kStampItem] = *stamp;
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<ObjectId> id, snapshot.Finish(parent, std::move(meta)));
   H5ZARR_RETURN_IF_ERROR(behind.Flush());
   report.chunks_added = packs.chunks_added();

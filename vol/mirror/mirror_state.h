@@ -2,7 +2,8 @@
 // no versions of its own gains a history.
 //
 // A state is copied as into a Zarr store (copy_tree), which is read whole; chunks that were in a snapshot
-// before are not stored again. What is as it was makes no snapshot.
+// before are not stored again. What is as it was makes no snapshot. An HDF5 file that nobody touched since the last
+// snapshot was made of it is not even read (file_stamp).
 #ifndef H5ZARR_MIRROR_MIRROR_STATE_H_
 #define H5ZARR_MIRROR_MIRROR_STATE_H_
 
@@ -24,6 +25,7 @@ struct StateOptions {
 };
 
 struct StateReport : RunCounts {
+  bool was_read = true;  // the source; else it is a file that was not touched since the last snapshot
   bool added = false;    // else all is as the last snapshot has it
   std::string tag;       // of the last snapshot
   std::string snapshot;  // its identifier

@@ -16,6 +16,7 @@ using zarr::Json;
 Json ReportJson(const mirror::StateReport& report) {
   Json json;
   json["added"] = report.added ? 1 : 0;
+  json["source_read"] = report.was_read;
   json["tag"] = report.tag;
   json["snapshot"] = report.snapshot;
   return json;

@@ -301,9 +301,10 @@ def test_runs_at_the_same_time_lose_nothing(tmp_path):
         source.parent.mkdir()
         write(source)
         change(source, f"f['scalar'][()] = {i}")
-    running = [subprocess.Popen([str(COMMAND), "mirror", str(source), str(tmp_path / "m"), "--quiet"],
-                                env=environment()) for source in sources]
-    assert [process.wait(120) for process in running] == [0, 0, 0]
+    running = [subprocess.Popen([str(COMMAND), "mirror", str(source), str(tmp_path / "m"), "--quiet"], text=True,
+                                stderr=subprocess.PIPE, env=environment()) for source in sources]
+    said = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], said
     assert len(repository(tmp_path / "m").list_tags()) == 3
     found = sorted(float(group_at(tmp_path / "m", tag=tag)["scalar"][()])
                    for tag in repository(tmp_path / "m").list_tags())

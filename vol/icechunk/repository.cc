@@ -116,7 +116,11 @@ Status Repository::WriteFirstSnapshot(Store* store) {
   first.message = kFirstMessage;
   // The format gives this snapshot its name.
   H5ZARR_ASSIGN_OR_RETURN(const Buffer file, EncodeSnapshotAs(kFirstSnapshot, &first));
-  return Repository(store).WriteNew(SnapshotKey(kFirstSnapshot), file, nullptr);
+  const std::string key = SnapshotKey(kFirstSnapshot);
+  H5ZARR_ASSIGN_OR_RETURN(const auto there, store->ObjectBytes(key));
+  if (there) return OkStatus();
+  // (In place of another's it would be another file, with locks of its own.)
+  return store->WriteNew(key, file).status();
 }
 
 // --- refs ----------------------------------------------------------------------------------------

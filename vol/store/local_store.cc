@@ -35,10 +35,12 @@ class LocalStore : public Store {
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   std::optional<ObjectState> StateNow(std::string_view key) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
-  Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override;
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written) override;
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected, Generation* written) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
   Result<bool> Delete(std::string_view key) override;
   Status DeletePrefix(std::string_view prefix) override;
+  bool deletes_at_once() const override { return true; }
   Status RenamePrefix(std::string_view from, std::string_view to) override;
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override;
   Result<std::vector<ListEntry>> List(std::string_view prefix) override;
@@ -107,10 +109,17 @@ Status LocalStore::Write(std::string_view key, ByteSpan bytes) {
   return WriteLocalObject(root_, key, bytes, options_, &blocks_);
 }
 
-Result<bool> LocalStore::WriteNew(std::string_view key, ByteSpan bytes) {
+Result<bool> LocalStore::WriteNew(std::string_view key, ByteSpan bytes, Generation* written) {
   H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
-  return WriteNewLocalObject(root_, key, bytes, options_.durable);
+  return WriteNewLocalObject(root_, key, bytes, options_.durable, written);
+}
+
+Result<bool> LocalStore::Replace(std::string_view key, ByteSpan bytes, const Generation& expected,
+                                 Generation* written) {
+  H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
+  H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
+  return ReplaceLocalObject(root_, key, bytes, expected, options_.durable, written);
 }
 
 Result<std::unique_ptr<ObjectWriter>> LocalStore::BeginWrite(std::string_view key) {

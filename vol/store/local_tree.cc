@@ -256,8 +256,12 @@ Status RemoveDirectory(const std::string& path) {
   }
   if (!S_ISDIR(info.st_mode)) return OkStatus();
   const std::string hidden = ParentPath(path) + "/" + NextTempName();
-  if (rename(path.c_str(), hidden.c_str()) == 0) return RemoveContents(hidden);
+  if (rename(path.c_str(), hidden.c_str()) == 0) {
+    return RemoveContents(hidden).WithContext("'" + path + "' is gone, but not all of it could be deleted");
+  }
   if (errno == ENOENT) return OkStatus();
+  // A mount point, or a file system that does not rename the folders of its lower layer.
+  if (errno != EBUSY && errno != EXDEV) return ErrnoError(errno, "cannot remove '" + path + "'");
   return RemoveContents(path);
 }
 

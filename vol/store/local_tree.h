@@ -25,8 +25,9 @@ Status WalkDirectory(const std::string& path, std::string_view prefix,
 // Removes the folder at `path` and all that is in it; a link there, or within, is removed and never
 // followed. Ok where there is nothing, or a file.
 //
-// A reader sees everything or nothing: the folder first gets a temporary name. Only where it cannot
-// be renamed (a mount point) is it emptied in place, as RemoveContents does.
+// A reader sees everything or nothing: the folder first gets a temporary name. Where that fails nothing has changed;
+// where something cannot be deleted afterwards it is left under that name, which the error says. Only what cannot be
+// renamed by its nature (a mount point) is emptied in place, as RemoveContents does.
 Status RemoveDirectory(const std::string& path);
 
 // Removes the folder at `path`, or what is in it where `path` is a link or cannot be removed itself

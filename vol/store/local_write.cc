@@ -1,6 +1,7 @@
 #include "store/local_write.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,10 +77,35 @@ int RenameWithoutReplacing(const std::string& from, const std::string& to) {
   return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
+// What an object's file would replace.
+struct Place {
+  std::string path;   // behind symbolic links
+  struct stat there;  // of what is there
+  bool is_taken = false;
+};
+
+// A link that leads to itself is a place as any other: what is done there fails and says so.
+Place FindPlace(std::string path) {
+  constexpr int kMaxLinks = 40;
+  Place place;
+  place.path = std::move(path);
+  for (int link = 0; link < kMaxLinks; ++link) {
+    place.is_taken = lstat(place.path.c_str(), &place.there) == 0;
+    if (!place.is_taken || !S_ISLNK(place.there.st_mode)) return place;
+    char target[PATH_MAX];
+    const ssize_t target_bytes = readlink(place.path.c_str(), target, sizeof target);
+    if (target_bytes <= 0) return place;
+    const std::string_view leads_to(target, static_cast<std::size_t>(target_bytes));
+    place.path = leads_to[0] == '/' ? std::string(leads_to)
+                                    : ParentPath(place.path) + "/" + std::string(leads_to);
+  }
+  return place;
+}
+
 class LocalWriter : public ObjectWriter {
  public:
   LocalWriter(std::string path, bool durable)
-      : path_(std::move(path)), directory_(ParentPath(path_)), durable_(durable) {}
+      : place_(FindPlace(std::move(path))), path_(place_.path), directory_(ParentPath(path_)), durable_(durable) {}
 
   // An errno, or 0.
   int Create() { return temp_.Create(directory_); }
@@ -102,18 +128,66 @@ class LocalWriter : public ObjectWriter {
     return Keep();
   }
 
-  // Commit where nothing is in the place; else false.
-  Result<bool> CommitNew() {
+  // Commit where nothing is in the place; else false. `written`: see Store::WriteNew.
+  Result<bool> CommitNew(Generation* written) {
+    if (written != nullptr) NoteInode();
     H5ZARR_RETURN_IF_ERROR(Finish());
     const int error = RenameWithoutReplacing(temp_.path(), path_);
     if (error == EEXIST) return false;
     if (error != 0) return ErrnoError(error, "cannot put '" + path_ + "' in place");
     H5ZARR_RETURN_IF_ERROR(Keep());
+    if (written != nullptr) *written = Written();
+    return true;
+  }
+
+  // Commit where what is in the place is in state `expected`; else false.
+  Result<bool> CommitOver(const Generation& expected, Generation* written) {
+    if (written != nullptr) NoteInode();
+    H5ZARR_RETURN_IF_ERROR(Finish());
+    struct stat now;
+    if (stat(path_.c_str(), &now) != 0) {
+      if (MeansAbsent(errno, path_)) return false;
+      return ErrnoError(errno, "cannot get the state of '" + path_ + "'");
+    }
+    if (GenerationOf(now) != expected) return false;
+    if (rename(temp_.path().c_str(), path_.c_str()) != 0) {
+      return ErrnoError(errno, "cannot put '" + path_ + "' in place");
+    }
+    H5ZARR_RETURN_IF_ERROR(Keep());
+    if (written != nullptr) *written = Written();
     return true;
   }
 
  private:
+  void NoteInode() {
+    struct stat own;
+    if (fstat(temp_.file().fd(), &own) == 0) inode_ = own.st_ino;
+  }
+
+  // The state of the file that was put in place, unless another is there by now.
+  Generation Written() const {
+    struct stat now;
+    if (stat(path_.c_str(), &now) != 0 || now.st_ino != inode_) return Generation();
+    return GenerationOf(now);
+  }
+
+  // Who may read and write what is replaced may do so afterwards. A file system without permissions, or an owner
+  // that this process may not give, is no failure.
+  void TakeOverPermissions() {
+    constexpr mode_t kPermissions = 0777;
+    struct stat own;
+    const struct stat& there = place_.there;
+    const int fd = temp_.file().fd();
+    if (!place_.is_taken || !S_ISREG(there.st_mode) || fstat(fd, &own) != 0) return;
+    if (own.st_uid != there.st_uid || own.st_gid != there.st_gid) {
+      constexpr auto kSameOwner = static_cast<uid_t>(-1);
+      if (fchown(fd, there.st_uid, there.st_gid) != 0 && fchown(fd, kSameOwner, there.st_gid) != 0) errno = 0;
+    }
+    if (((own.st_mode ^ there.st_mode) & kPermissions) != 0 && fchmod(fd, there.st_mode & kPermissions) != 0) errno = 0;
+  }
+
   Status Finish() {
+    TakeOverPermissions();
     if (blocks_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(blocks_->Finish());
       blocks_.reset();
@@ -130,10 +204,12 @@ class LocalWriter : public ObjectWriter {
     return durable_ ? SyncDirectory(directory_) : OkStatus();
   }
 
+  const Place place_;
   const std::string path_;
   const std::string directory_;
   const bool durable_;
   TempFile temp_;
+  ino_t inode_ = 0;  // of the temporary file, once noted
   std::unique_ptr<BlockWriter> blocks_;  // null: through the page cache, call by call
 };
 
@@ -186,10 +262,18 @@ Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan 
   return writer->Commit();
 }
 
-Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable) {
+Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable,
+                                 Generation* written) {
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, durable));
   H5ZARR_RETURN_IF_ERROR(writer->Append(bytes));
-  return writer->CommitNew();
+  return writer->CommitNew(written);
+}
+
+Result<bool> ReplaceLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
+                                const Generation& expected, bool durable, Generation* written) {
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, durable));
+  H5ZARR_RETURN_IF_ERROR(writer->Append(bytes));
+  return writer->CommitOver(expected, written);
 }
 
 Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,

@@ -1,5 +1,8 @@
 // The writing half of the local store: whole objects and moves, each atomic.
 //
+// A file that is replaced keeps its permissions, and its owner where this process may give files away; where a
+// symbolic link is in its place, what that leads to is replaced.
+//
 // Within store/ only.
 #ifndef H5ZARR_STORE_LOCAL_WRITE_H_
 #define H5ZARR_STORE_LOCAL_WRITE_H_
@@ -31,8 +34,11 @@ Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
                         const LocalStoreOptions& options, BlockPool* blocks);
 
-// Store::WriteNew of the file `root`/`key`.
-Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable);
+// Store::WriteNew and Store::Replace of the file `root`/`key`.
+Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable,
+                                 Generation* written);
+Result<bool> ReplaceLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
+                                const Generation& expected, bool durable, Generation* written);
 
 // Renames the folder `root`/`from` to `root`/`to`. kNotFound, kAlreadyExists; an empty folder at
 // the target is no object and gives way.

@@ -1,6 +1,7 @@
 #include "store/s3_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -45,8 +46,8 @@ class S3Store : public Store {
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
-  Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override;
-  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected) override;
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written) override;
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected, Generation* written) override;
   void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
   Result<bool> Delete(std::string_view key) override;
@@ -80,7 +81,8 @@ class S3Store : public Store {
     return PermissionDeniedError("'" + Describe() + "' was opened for reading only");
   }
   Status Settle(const std::string& full_key);
-  Result<std::optional<bool>> WriteIf(const std::string& condition, std::string_view key, ByteSpan bytes);
+  Result<std::optional<bool>> WriteIf(const std::string& condition, std::string_view key, ByteSpan bytes,
+                                      Generation* written);
   S3Upload::OnWritten Remember(const std::string& full_key) const;
   Result<std::vector<S3Page::Object>> ListAll(std::string_view prefix);
   Status DeleteAll(const std::vector<std::string>& full_keys);
@@ -90,6 +92,7 @@ class S3Store : public Store {
   const std::string root_;  // without '/' at its ends
   const std::shared_ptr<S3Client> client_;
   const S3Options options_;
+  std::atomic<bool> knows_no_conditions_{false};
 };
 
 // --- reading ---------------------------------------------------------------------------------------
@@ -213,16 +216,23 @@ Status S3Store::Write(std::string_view key, ByteSpan bytes) {
   return OkStatus();
 }
 
-// Nothing where the server knows no conditions.
-Result<std::optional<bool>> S3Store::WriteIf(const std::string& condition, std::string_view key, ByteSpan bytes) {
+// Nothing where the server knows no conditions, which it is asked once.
+Result<std::optional<bool>> S3Store::WriteIf(const std::string& condition, std::string_view key, ByteSpan bytes,
+                                             Generation* written) {
   H5ZARR_RETURN_IF_ERROR(CheckKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable());
+  if (knows_no_conditions_.load(std::memory_order_relaxed)) return std::optional<bool>();
   const std::string full_key = FullKey(key);
   H5ZARR_ASSIGN_OR_RETURN(const HttpCall::Outcome answer, client_->Call("PUT", full_key, "", {condition}, bytes));
   switch (answer.headers.status) {
-    case 200: Remember(full_key)(answer.headers.etag, bytes.size()); return std::optional<bool>(true);
+    case 200:
+      Remember(full_key)(answer.headers.etag, bytes.size());
+      if (written != nullptr && !answer.headers.etag.empty()) {
+        *written = GenerationOf(answer.headers.etag, "", bytes.size());
+      }
+      return std::optional<bool>(true);
     case 404: case 412: break;  // 404: what was to be replaced is gone
-    case 501: return std::optional<bool>();
+    case 501: knows_no_conditions_.store(true, std::memory_order_relaxed); return std::optional<bool>();
     default: return S3Error(answer, "writing " + Name(key));
   }
   client_->session()->Forget(client_->UrlOf(full_key).Text());
@@ -231,12 +241,14 @@ Result<std::optional<bool>> S3Store::WriteIf(const std::string& condition, std::
                                      answer.headers.ShownStatus() + " to the next");
 }
 
-Result<bool> S3Store::WriteNew(std::string_view key, ByteSpan bytes) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<bool> written, WriteIf("If-None-Match: *", key, bytes));
-  return written ? Result<bool>(*written) : Store::WriteNew(key, bytes);
+Result<bool> S3Store::WriteNew(std::string_view key, ByteSpan bytes, Generation* written) {
+  if (written != nullptr) *written = Generation();
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<bool> done, WriteIf("If-None-Match: *", key, bytes, written));
+  return done ? Result<bool>(*done) : Store::WriteNew(key, bytes, written);
 }
 
-Result<bool> S3Store::Replace(std::string_view key, ByteSpan bytes, const Generation& expected) {
+Result<bool> S3Store::Replace(std::string_view key, ByteSpan bytes, const Generation& expected, Generation* written) {
+  if (written != nullptr) *written = Generation();
   H5ZARR_RETURN_IF_ERROR(CheckKey(key));
   const std::string url = client_->UrlOf(FullKey(key)).Text();
   std::optional<HttpSession::Known> known = client_->session()->Find(url);
@@ -245,9 +257,9 @@ Result<bool> S3Store::Replace(std::string_view key, ByteSpan bytes, const Genera
     known = client_->session()->Find(url);
   }
   if (!known || known->generation != expected) return false;
-  if (known->etag.empty()) return Store::Replace(key, bytes, expected);
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<bool> written, WriteIf("If-Match: " + known->etag, key, bytes));
-  return written ? Result<bool>(*written) : Store::Replace(key, bytes, expected);
+  if (known->etag.empty()) return Store::Replace(key, bytes, expected, written);
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<bool> done, WriteIf("If-Match: " + known->etag, key, bytes, written));
+  return done ? Result<bool>(*done) : Store::Replace(key, bytes, expected, written);
 }
 
 void S3Store::StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) {

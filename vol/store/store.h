@@ -142,12 +142,15 @@ class Store {
 
   // Write where there is no object: false, and nothing is changed, where there is one. Of several writers, in whatever
   // processes, one succeeds where the place can tell (a local file system, S3); elsewhere it is a look before a
-  // Write. An error where it cannot be told whose the object is that is there now. Blocks.
-  virtual Result<bool> WriteNew(std::string_view key, ByteSpan bytes);
+  // Write. An error where it cannot be told whose the object is that is there now. `written`, when given, receives the
+  // state of what was written, where the store knows it. Blocks.
+  virtual Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written = nullptr);
 
   // Write over the object that is in state `expected`: false, and nothing is changed, where it is in another one, or
-  // gone. In S3 of several writers one succeeds; elsewhere it is a look before a Write. Errors as WriteNew. Blocks.
-  virtual Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected);
+  // gone. In S3 of several writers one succeeds; elsewhere it is a look before a Write. Errors and `written` as WriteNew.
+  // Blocks.
+  virtual Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected,
+                               Generation* written = nullptr);
 
   // Write, whose outcome `done` is told on any thread, before or after this returns: a store where one takes long
   // may have many on their way. `bytes` must last until then. `done` must be quick. Thread-safe for different
@@ -166,6 +169,9 @@ class Store {
   // Removes every object under `prefix` (and a local folder itself). Ok when there is none. Killed
   // in the middle, it never leaves a document whose chunks are gone: see local_tree.h.
   virtual Status DeletePrefix(std::string_view prefix) = 0;
+  // Whether DeletePrefix takes all of it out of sight in one step, or fails and leaves it as it was. (What then cannot be
+  // deleted is under a temporary name, which its error says.)
+  virtual bool deletes_at_once() const { return false; }
 
   // Moves every object under `from` (kNotFound when there is nothing) to `to`, where no object may
   // be (kAlreadyExists), nor may it lie below `from` (kInvalidArgument). Atomic on a local file

@@ -96,18 +96,19 @@ class TracedStore : public Store {
     return status;
   }
 
-  Result<bool> WriteNew(std::string_view key, ByteSpan bytes) override {
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written) override {
     const Clock::time_point begin = Clock::now();
-    Result<bool> written = store_->WriteNew(key, bytes);
-    SayWrittenIf(key, bytes.size(), begin, written);
-    return written;
+    Result<bool> done = store_->WriteNew(key, bytes, written);
+    SayWrittenIf(key, bytes.size(), begin, done);
+    return done;
   }
 
-  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected) override {
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected,
+                       Generation* written) override {
     const Clock::time_point begin = Clock::now();
-    Result<bool> written = store_->Replace(key, bytes, expected);
-    SayWrittenIf(key, bytes.size(), begin, written);
-    return written;
+    Result<bool> done = store_->Replace(key, bytes, expected, written);
+    SayWrittenIf(key, bytes.size(), begin, done);
+    return done;
   }
 
   void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override {
@@ -133,6 +134,7 @@ class TracedStore : public Store {
     return deleted;
   }
 
+  bool deletes_at_once() const override { return store_->deletes_at_once(); }
   Status DeletePrefix(std::string_view prefix) override {
     const Clock::time_point begin = Clock::now();
     Status status = store_->DeletePrefix(prefix);

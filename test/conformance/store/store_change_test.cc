@@ -51,6 +51,26 @@ TEST_CASE("store: a walk visits every object below with its size", "[store]") {
   CHECK(WalkOf(*store, "none").empty());
 }
 
+TEST_CASE("store: an object is written where there is none, and over the one that is expected", "[store]") {
+  EachStore store;
+  Generation first, second, now;
+  CHECK(*store->WriteNew("a/k", AsBytes("1"), &first));
+  CHECK_FALSE(*store->WriteNew("a/k", AsBytes("2")));
+  REQUIRE(store->Read("a/k", &now).ok());
+  if (first.known()) CHECK(first == now);
+  CHECK(*store->Replace("a/k", AsBytes("33"), now, &second));
+  CHECK_FALSE(*store->Replace("a/k", AsBytes("4"), now));
+  const Generation before = now;
+  const auto there = store->Read("a/k", &now);
+  REQUIRE(there.ok());
+  CHECK(AsText(**there) == "33");
+  CHECK_FALSE(before == now);
+  if (second.known()) CHECK(second == now);
+  REQUIRE(store->Delete("a/k").ok());
+  CHECK_FALSE(*store->Replace("a/k", AsBytes("5"), now));
+  CHECK(*store->ObjectBytes("a/k") == std::nullopt);
+}
+
 TEST_CASE("store: a failure of the visitor ends the walk", "[store]") {
   EachStore store;
   store.Put("a", "x");

@@ -298,6 +298,93 @@ TEST_CASE("what the system forbids is an error with its errno, never absence") {
   REQUIRE(chmod(directory.path().c_str(), 0700) == 0);
 }
 
+TEST_CASE("a replaced file keeps its permissions and its owner") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  const std::string path = directory / "a";
+  PutFile(path, "1");
+  REQUIRE(chmod(path.c_str(), 0604) == 0);
+  const bool is_root = geteuid() == 0;
+  if (is_root) REQUIRE(chown(path.c_str(), 65534, 65533) == 0);
+  Generation there;
+  for (int way = 0; way < 3; ++way) {
+    REQUIRE(store->Read("a", &there).ok());
+    if (way == 0) REQUIRE(store->Write("a", AsBytes("22")).ok());
+    if (way == 1) REQUIRE(*store->Replace("a", AsBytes("333"), there));
+    if (way == 2) {
+      auto writer = store->BeginWrite("a");
+      REQUIRE(((*writer)->Append(AsBytes("4444")).ok() && (*writer)->Commit().ok()));
+    }
+    struct stat info;
+    REQUIRE(stat(path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 07777) == 0604);
+    CHECK(static_cast<int>(info.st_size) == way + 2);
+    if (is_root) CHECK((info.st_uid == 65534 && info.st_gid == 65533));
+  }
+}
+
+TEST_CASE("a write goes through a symbolic link to what it leads to") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory / "store");
+  REQUIRE((mkdir((directory / "store").c_str(), 0777) == 0 && mkdir((directory / "else").c_str(), 0777) == 0));
+  PutFile(directory / "else/a", "1");
+  REQUIRE(symlink("../else/b", (directory / "store/link").c_str()) == 0);
+  REQUIRE(symlink("a", (directory / "else/b").c_str()) == 0);
+  REQUIRE(symlink((directory / "else/new").c_str(), (directory / "store/dangling").c_str()) == 0);
+  REQUIRE(symlink("circle", (directory / "store/circle").c_str()) == 0);
+  REQUIRE(store->Write("link", AsBytes("22")).ok());
+  CHECK(GetFile(directory / "else/a") == "22");
+  Generation there;
+  REQUIRE(store->Read("link", &there).ok());
+  CHECK(*store->Replace("link", AsBytes("333"), there));
+  CHECK(GetFile(directory / "else/a") == "333");
+  CHECK_FALSE(*store->WriteNew("link", AsBytes("4")));
+  CHECK(*store->WriteNew("dangling", AsBytes("5")));
+  CHECK(GetFile(directory / "else/new") == "5");
+  CHECK(std::filesystem::is_symlink(directory / "store/link"));
+  CHECK(std::filesystem::is_symlink(directory / "else/b"));
+  // Nothing but the objects is left in either folder.
+  CHECK(Tree(directory / "else") == std::vector<std::string>{"a", "b", "new"});
+}
+
+TEST_CASE("a folder that cannot be renamed stays as it is, and what cannot be deleted is named") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory.path());
+  REQUIRE((store->Write("g/a/1", AsBytes("1")).ok() && store->Write("h/locked/1", AsBytes("1")).ok()));
+  REQUIRE(chmod(directory.path().c_str(), 0755) == 0);
+  REQUIRE(chmod((directory / "h/locked").c_str(), 0555) == 0);
+  for (const char* path : {"g", "g/a", "h"}) {
+    if (geteuid() == 0) REQUIRE(chown((directory / path).c_str(), 65534, 65534) == 0);
+  }
+  // In a child, as a user whom modes concern.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    const Status refused = store->DeletePrefix("g");  // the folder around it is not this user's
+    _exit(refused.errno_value() == EACCES && *store->ObjectBytes("g/a/1") == 1u ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  const bool is_other = geteuid() == 0;
+  if (is_other) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
+  const pid_t second = fork();
+  if (second == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    const Status left = store->DeletePrefix("h");
+    const bool is_said = left.errno_value() == EACCES && left.message().find("h' is gone, but") != std::string::npos &&
+                         left.message().find(".h5zarr-") != std::string::npos;
+    _exit(is_said && store->List("h")->empty() && store->List("")->size() == 1 ? 0 : 1);
+  }
+  REQUIRE(waitpid(second, &status, 0) == second);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    std::filesystem::permissions(entry.path(), std::filesystem::perms::owner_all);
+    const auto locked = entry.path() / "locked";
+    if (std::filesystem::exists(locked)) std::filesystem::permissions(locked, std::filesystem::perms::owner_all);
+  }
+}
+
 TEST_CASE("a file changed in place has another generation") {
   TempDirectory directory;
   auto store = MakeLocalStore(directory.path());

@@ -227,6 +227,7 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
   const bool in_store = HasArray(object);
   std::vector<uint64_t> old_shape, new_shape;
   if (in_store) {
+    H5ZARR_RETURN_IF_ERROR(object->store->CatchUpExtent(object->node));
     H5ZARR_RETURN_IF_ERROR(object->store->OpenElements(object->node).status());
     const shadow::DatasetState& dataset = object->node->dataset;
     const std::span<const uint64_t> shape = dataset.array->shape();
@@ -246,8 +247,10 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
   if (!in_store) return NoteVirtualExtent(object, args->args.set_extent.size);
   if (old_shape == new_shape) return OkStatus();
   object->store->NoteWritten(object->node);
-  const Status resized = object->node->dataset.array->Resize(new_shape);
+  zarr::Array& array = *object->node->dataset.array;
+  const Status resized = array.Resize(new_shape);
   // Only now: resizing may have stored the document, still with the old shape.
+  std::get<zarr::ArrayMetadata>(object->node->node.metadata).shape = array.metadata().shape;
   object->node->document_changed = true;
   object->store->NoteExternalChange(object->node);
   if (resized.ok()) return resized;

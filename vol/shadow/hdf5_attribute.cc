@@ -8,14 +8,6 @@
 namespace h5zarr::shadow {
 namespace {
 
-constexpr std::string_view kHdf5 = "_hdf5";
-constexpr int kHdf5Version = 1;
-
-const Json* FindHdf5(const Json& attributes) {
-  const auto found = attributes.find(kHdf5);
-  return found != attributes.end() && found->is_object() ? &*found : nullptr;
-}
-
 // What an attribute's header has room for: its length, with the NUL behind it, in 16 bits.
 constexpr std::size_t kMaxNameBytes = 65534;
 
@@ -61,30 +53,6 @@ void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
 
 }  // namespace
 
-Json Hdf5Member(const Json& attributes, std::string_view name) {
-  const Json* hdf5 = FindHdf5(attributes);
-  if (hdf5 == nullptr) return nullptr;
-  const auto found = hdf5->find(name);
-  return found != hdf5->end() ? *found : Json(nullptr);
-}
-
-void SetHdf5Member(Json* attributes, std::string_view name, Json value) {
-  const std::string key(name);
-  if (value.is_null()) {
-    if (FindHdf5(*attributes) == nullptr) return;
-    Json& hdf5 = (*attributes)[std::string(kHdf5)];
-    hdf5.erase(key);
-    if (hdf5.empty() || (hdf5.size() == 1 && hdf5.contains("version"))) {
-      attributes->erase(std::string(kHdf5));
-    }
-    return;
-  }
-  Json& hdf5 = (*attributes)[std::string(kHdf5)];
-  if (!hdf5.is_object()) hdf5 = Json::object();
-  if (!hdf5.contains("version")) hdf5["version"] = kHdf5Version;
-  hdf5[key] = std::move(value);
-}
-
 bool WrittenAsFill(const Json& attributes) { return Hdf5Member(attributes, "written") == true; }
 
 Json AttributesForProgram(const zarr::Node& node) {
@@ -102,7 +70,7 @@ Json AttributesForProgram(const zarr::Node& node) {
     const std::string units = UnitsOf(node.array().dtype);
     if (!units.empty()) shown["units"] = units;
   }
-  if (node.is_array() && FindHdf5(attributes) == nullptr) AddForNetcdf(node.array(), &shown);
+  if (node.is_array() && !HasHdf5(attributes)) AddForNetcdf(node.array(), &shown);
   return shown;
 }
 

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "host/native.h"
 #include "shadow/attribute_map.h"
+#include "shadow/hdf5_member.h"
 #include "zarr/hierarchy.h"
 
 namespace h5zarr::shadow {

@@ -70,6 +70,7 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
   std::shared_ptr<StoreFile> store(new StoreFile(std::move(path), std::move(name), std::move(place),
                                                  writable, config, executor));
   if (create) {
+  if (writable) store->hierarchy_.KeepStored();
     zarr::GroupMetadata group;
     group.zarr_format = config.zarr_format;
     store->root_node_.metadata = std::move(group);

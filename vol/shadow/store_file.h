@@ -216,6 +216,9 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // Copies into the array what the files of a dataset with external storage hold, unless it is there or
   // they can't be read. `native`: the dataset as the program opened it, which knows where they are.
   Status CopyExternal(const NodePtr& node, host::NativeObject native);
+  // Before the extent of a dataset is changed: takes over what another program made of it. Elements beyond the
+  // extent that is known here are about to become fill.
+  Status CatchUpExtent(const NodePtr& node);
   // The files hold what the array does not (the extent grew).
   void NoteExternalChange(const NodePtr& node);
 
@@ -309,8 +312,10 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // store_file_refresh.cc
   Status RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now,
                            host::NativeObject native);
-  Status RefreshExtent(const NodePtr& node, const std::vector<uint64_t>& shape,
-                       host::NativeObject native);
+  Status TakeOver(const NodePtr& node, const zarr::Node& before);
+  Status TakeOverNow(const NodePtr& node, const zarr::Node& before);
+  Status StoreBeforeExtent(const NodePtr& node);
+  Status RefreshExtent(const NodePtr& node, host::NativeObject native);
   Status RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before,
                            host::NativeObject native);
 
@@ -326,13 +331,15 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status RefuseHardLinksAround();
   Status RefuseHardLinkInPart();
   Status RefuseMoveOfPart(const std::string& path);
-  Status RefreshLinks(const NodePtr& group, const zarr::Node& now, host::NativeObject native);
+  Status RefreshLinks(const NodePtr& group, const zarr::Node& before, host::NativeObject native);
+  Status LetGoUnless(const NodePtr& node, const Status& refreshed);
 
   // store_file_save.cc
   Status CopyAllExternal();
   Status EnsureStored(const NodePtr& node);
   Status SaveDocument(const NodePtr& node);
-  Status WriteDocument(const NodePtr& node);
+  Result<std::optional<zarr::Node>> WriteDocument(const NodePtr& node);
+  Status LookForConsolidated();
   Status CheckDocument(const NodeState& node) const;
   Status SaveNode(const NodePtr& node, Purpose purpose);
   Status SaveElements(const NodePtr& node);

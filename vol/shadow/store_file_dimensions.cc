@@ -478,9 +478,7 @@ Status StoreFile::SettleBareDimension(const NodePtr& node) {
     ForgetBareDimension(group, node);
     return OkStatus();
   }
-  auto& metadata = std::get<zarr::ArrayMetadata>(node->node.metadata);
-  if (node->dataset.array != nullptr) metadata.shape = node->dataset.array->metadata().shape;
-  H5ZARR_ASSIGN_OR_RETURN(Json document, DocumentOfBareDimension(metadata));
+  H5ZARR_ASSIGN_OR_RETURN(Json document, DocumentOfBareDimension(node->node.array()));
   if (node->stored) {
     H5ZARR_RETURN_IF_ERROR(BeforeChange());
     H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(node->path));

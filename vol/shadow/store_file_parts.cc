@@ -106,6 +106,11 @@ Status StoreFile::CatchUpAt(const std::string& path) {
       refreshed = ChangedError("'/" + path + "' of '" + ShownName(name_) + "' was replaced");
     }
   }
+  return LetGoUnless(node, refreshed);
+}
+
+// Lets go of a node that cannot be shown as it is now.
+Status StoreFile::LetGoUnless(const NodePtr& node, const Status& refreshed) {
   switch (refreshed.code()) {
     case StatusCode::kNotFound: case StatusCode::kChanged: case StatusCode::kCorrupt:
     case StatusCode::kUnsupported:
@@ -186,9 +191,9 @@ Status StoreFile::RefuseMoveOfPart(const std::string& path) {
 
 // Links of a group other than those to its own children that are no more, or lead elsewhere now, leave the
 // shadow.
-Status StoreFile::RefreshLinks(const NodePtr& group, const zarr::Node& now, host::NativeObject native) {
-  const std::vector<StoredLink> after = StoredLinks(now.attributes());
-  for (const StoredLink& link : StoredLinks(group->node.attributes())) {
+Status StoreFile::RefreshLinks(const NodePtr& group, const zarr::Node& before, host::NativeObject native) {
+  const std::vector<StoredLink> after = StoredLinks(group->node.attributes());
+  for (const StoredLink& link : StoredLinks(before.attributes())) {
     if (std::find(after.begin(), after.end(), link) != after.end()) continue;
     if (group->group.links.erase(link.name) != 0) {
       H5ZARR_RETURN_IF_ERROR(DeleteNativeLink(native, link.name));

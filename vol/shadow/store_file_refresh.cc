@@ -1,5 +1,8 @@
 // Refreshing: what others changed in the store since an object was loaded.
 
+#include <algorithm>
+#include <utility>
+
 #include "host/error_stack.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
@@ -60,17 +63,52 @@ Status StoreFile::Refresh(const NodePtr& node) {
     // Which no document says.
     std::get<zarr::ArrayMetadata>(now->metadata).fill.block = node->node.array().fill.block;
   }
-  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), node->token));
-  H5ZARR_RETURN_IF_ERROR(RefreshAttributes(node->node, *now, native.object()));
-  if (now->is_array()) {
-    H5ZARR_RETURN_IF_ERROR(RefreshExtent(node, now->array().shape, native.object()));
-  } else if (node->kind == NodeState::Kind::kGroup) {
-    H5ZARR_RETURN_IF_ERROR(RefreshLinks(node, *now, native.object()));
+  zarr::Node before = std::exchange(node->node, std::move(*now));
+  if (const Status taken = TakeOverNow(node, before); !taken.ok()) {
+    node->node = std::move(before);
+    return taken;
   }
-  const zarr::Node before = std::exchange(node->node, std::move(*now));
+  // Opened again at the next use, with nothing in its cache.
+  node->dataset.array.reset();
+  node->dataset.chunk_list.reset();
+  return OkStatus();
+}
+
+// The node has become what the store has, in which another program changed something: so does the shadow. What
+// cannot be shown any more is let go of.
+Status StoreFile::TakeOver(const NodePtr& node, const zarr::Node& before) {
+  const host::KeepErrors keep;
+  return LetGoUnless(node, TakeOverNow(node, before));
+}
+
+Status StoreFile::TakeOverNow(const NodePtr& node, const zarr::Node& before) {
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), node->token));
+  H5ZARR_RETURN_IF_ERROR(RefreshAttributes(before, node->node, native.object()));
   node->stored = !node->node.implicit;
+  if (node->node.is_array()) {
+    if (node->node.array().shape != before.array().shape) {
+      H5ZARR_RETURN_IF_ERROR(StoreBeforeExtent(node));
+      H5ZARR_RETURN_IF_ERROR(RefreshExtent(node, native.object()));
+    }
+    return RefreshDimensions(node, before.array(), native.object());
+  }
+  if (node->kind == NodeState::Kind::kGroup) {
+    H5ZARR_RETURN_IF_ERROR(RefreshLinks(node, before, native.object()));
+  }
   LookAgain(node);
-  return node->node.is_array() ? RefreshDimensions(node, before.array(), native.object()) : OkStatus();
+  return OkStatus();
+}
+
+// What waits in an array that is to be opened anew, with another extent, is stored. What lies where another program
+// cut it off is gone.
+Status StoreFile::StoreBeforeExtent(const NodePtr& node) {
+  if (node->dataset.array == nullptr || !node->dataset.array->dirty()) return OkStatus();
+  zarr::Array& array = *node->dataset.array;
+  H5ZARR_RETURN_IF_ERROR(array.Flush());
+  const std::vector<uint64_t>& now = node->node.array().shape;
+  std::vector<uint64_t> kept(array.shape().begin(), array.shape().end());
+  for (std::size_t dim = 0; dim < kept.size(); ++dim) kept[dim] = std::min(kept[dim], now[dim]);
+  return kept == array.metadata().shape ? OkStatus() : array.Resize(kept);
 }
 
 Status StoreFile::RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before,
@@ -113,21 +151,16 @@ Status StoreFile::RefreshAttributes(const zarr::Node& loaded, const zarr::Node& 
   return OkStatus();
 }
 
-Status StoreFile::RefreshExtent(const NodePtr& node, const std::vector<uint64_t>& shape,
-                                NativeObject native) {
+Status StoreFile::RefreshExtent(const NodePtr& node, NativeObject native) {
+  const std::vector<uint64_t>& shape = node->node.array().shape;
   const std::size_t rank = shape.size() - node->dataset.element.elem_dims.size();
-  if (shape != node->node.array().shape) {
-    std::vector<hsize_t> extent(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(rank));
-    H5VL_dataset_specific_args_t args;
-    args.op_type = H5VL_DATASET_SET_EXTENT;
-    args.args.set_extent.size = extent.data();
-    if (H5VLdataset_specific(native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                             nullptr) < 0) {
-      return ChangedError("'/" + node->path + "' of '" + name_ +
-                          "' has outgrown its maximum extent: open the file anew");
-    }
+  std::vector<hsize_t> extent(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(rank));
+  H5VL_dataset_specific_args_t args;
+  args.op_type = H5VL_DATASET_SET_EXTENT;
+  args.args.set_extent.size = extent.data();
+  if (H5VLdataset_specific(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
+    return ChangedError("'/" + node->path + "' of '" + name_ + "' has outgrown its maximum extent: open the file anew");
   }
-  // Opened again at the next use, with nothing in its cache.
   node->dataset.array.reset();
   node->dataset.chunk_list.reset();
   return OkStatus();

@@ -11,10 +11,12 @@
 #include "shadow/h5_types.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
+#include "shadow/merge_documents.h"
 #include "shadow/object_times.h"
 #include "shadow/store_file.h"
 #include "shadow/user_links.h"
 #include "store/temp_name.h"
+#include "store/url.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -84,6 +86,16 @@ std::set<std::string> KeepOldLinks(const GroupState& group, Json* attributes) {
   return kept;
 }
 
+// kChanged where another program made a link of the name of a child that this one made.
+Status CheckNewLinks(const NodeState& node, const zarr::Node& merged) {
+  const std::vector<StoredLink> ours = StoredLinks(node.node.attributes());
+  for (const StoredLink& link : StoredLinks(merged.attributes())) {
+    if (std::find(ours.begin(), ours.end(), link) != ours.end() || node.group.links.count(link.name) == 0) continue;
+    return ChangedError("another program has made a link '" + link.name + "', which is here, too; it is not overwritten");
+  }
+  return OkStatus();
+}
+
 // The description of a list of one, which its value does not say when it stands alone.
 Result<Json> Describe(const AttributeValue& value) {
   H5ZARR_ASSIGN_OR_RETURN(const Json type, TypeToJson(value.type()));
@@ -117,7 +129,7 @@ Result<Json> CommittedType(NativeObject native) {
 
 // Before the first change of this session: consolidated metadata would lie from now on.
 Status StoreFile::BeforeChange() {
-  if (!change_noted_ && !created_ && !root_is_array_) {
+  if (!change_noted_ && (!created_ || had_consolidated_) && !root_is_array_) {
     H5ZARR_ASSIGN_OR_RETURN(had_consolidated_, hierarchy_.HasConsolidated());
     if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.InvalidateConsolidated());
   }
@@ -164,12 +176,9 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
   if (root_->stored) H5ZARR_RETURN_IF_ERROR(CheckThere());
   H5ZARR_RETURN_IF_ERROR(BeforeChange());
   node->node.path = node->path;
-  if (node->dataset.array != nullptr && node->node.is_array()) {
-    // Resizing happens in the array.
-    std::get<zarr::ArrayMetadata>(node->node.metadata).shape = node->dataset.array->metadata().shape;
-  }
   if (node->stored) TouchTimes(&node->node.attributes());
-  H5ZARR_RETURN_IF_ERROR(WriteDocument(node));
+  H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> merged, WriteDocument(node));
+  if (merged) std::swap(node->node, *merged);  // what it was
   node->stored = true;
   if (node->dataset.array != nullptr) node->dataset.array->DocumentStored();
   node->node.implicit = false;
@@ -177,7 +186,19 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
   node->changed_attributes.clear();
   node->group.links_changed = false;
   TellOthers(node->path);
-  return OkStatus();
+  return merged ? TakeOver(node, *merged) : OkStatus();
+}
+
+Status StoreFile::CatchUpExtent(const NodePtr& node) {
+  // (Where it was changed here and is not stored yet, saving decides.)
+  if (!node->stored || node->document_changed || node->node.as_stored == nullptr) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const bool is_known, hierarchy_.IsAsStored(node->node));
+  if (is_known) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(CheckDocument(*node));
+  zarr::StoredDocuments stale = *node->node.as_stored;
+  stale.document_state = Generation();  // is looked at, also where nothing is to be written
+  node->node.as_stored = std::make_shared<const zarr::StoredDocuments>(std::move(stale));
+  return SaveDocument(node);
 }
 
 // kIo (ENOENT) when the document of a stored node is no longer there.
@@ -193,21 +214,29 @@ Status StoreFile::CheckDocument(const NodeState& node) const {
                 ENOENT);
 }
 
-Status StoreFile::WriteDocument(const NodePtr& node) {
-  std::shared_ptr<void> lock;
-  if (node->node.is_array()) {
-    auto& metadata = std::get<zarr::ArrayMetadata>(node->node.metadata);
-    if (!node->stored && metadata.zarr_format == 2 && metadata.rank() == 0) {
-      // Without it xarray opens no array of a v2 store, not even one that has none.
-      metadata.attributes["_ARRAY_DIMENSIONS"] = Json::array();
-    }
-    if (node->stored) {
-      // Other processes lock shards by this document while they rewrite them; it is about to be replaced.
-      const char* document = node->node.array().zarr_format == 3 ? "zarr.json" : ".zarray";
-      H5ZARR_ASSIGN_OR_RETURN(lock, store_->Lock(JoinPath(node->path, document), kWholeArray));
-    }
+// Stores the document, with what other programs changed of it meanwhile: that node is returned where they did.
+Result<std::optional<zarr::Node>> StoreFile::WriteDocument(const NodePtr& node) {
+  zarr::Node& stored = node->node;
+  if (!node->stored) stored.as_stored.reset();
+  if (stored.is_array() && !node->stored && stored.array().zarr_format == 2 && stored.array().rank() == 0) {
+    // Without it xarray opens no array of a v2 store, not even one that has none.
+    stored.attributes()["_ARRAY_DIMENSIONS"] = Json::array();
   }
-  return hierarchy_.Write(node->node);
+  if (created_ && node == root_ && !node->stored) {
+    // The place was made or claimed for it.
+    H5ZARR_ASSIGN_OR_RETURN(stored.as_stored, hierarchy_.Write(stored));
+    return std::optional<zarr::Node>();
+  }
+  const auto merge = [&node](const zarr::Node* base, const zarr::Node& ours,
+                             const zarr::Node& theirs) -> Result<zarr::Node> {
+    H5ZARR_ASSIGN_OR_RETURN(zarr::Node merged, MergeDocuments(base, ours, theirs));
+    H5ZARR_RETURN_IF_ERROR(CheckNewLinks(*node, merged));
+    return merged;
+  };
+  H5ZARR_ASSIGN_OR_RETURN(zarr::Hierarchy::Updated updated, hierarchy_.Update(stored, merge));
+  stored.as_stored = updated.stored;
+  if (updated.merged) updated.merged->as_stored = std::move(updated.stored);
+  return std::move(updated.merged);
 }
 
 Status StoreFile::EncodeAttributes(const NodePtr& node) {
@@ -484,6 +513,7 @@ Status StoreFile::Save(Purpose purpose) {
   }
   // One node that cannot be stored does not keep the others from it; the first failure is returned.
   Status first = CopyAllExternal();
+  if (!IsRemoteName(path_) && first.ok()) first = LookForConsolidated();
   const auto note = [&first](Status status) {
     if (first.ok()) first = std::move(status);
   };
@@ -509,9 +539,22 @@ Status StoreFile::Save(Purpose purpose) {
   return first;
 }
 
+// Consolidated metadata that another program wrote since the first change lacks what is changed here.
+Status StoreFile::LookForConsolidated() {
+  if (!change_noted_ || root_is_array_ || ChangedNodes().empty()) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const bool found, hierarchy_.FindNewConsolidated());
+  if (!found) return OkStatus();
+  had_consolidated_ = true;
+  change_noted_ = false;  // the next change removes it
+  return OkStatus();
+}
+
 Status StoreFile::SaveForClose() {
   H5ZARR_RETURN_IF_ERROR(Save(Purpose::kClose));
   if (!change_noted_ || !writable_ || forked() || !CheckThere().ok()) return OkStatus();
+  if (!had_consolidated_ && !root_is_array_) {
+    H5ZARR_ASSIGN_OR_RETURN(had_consolidated_, hierarchy_.FindNewConsolidated());
+  }
   const bool rewrites = had_consolidated_ || stores_above_.invalidated();
   if (had_consolidated_) H5ZARR_RETURN_IF_ERROR(hierarchy_.RewriteConsolidated());
   H5ZARR_RETURN_IF_ERROR(stores_above_.RewriteConsolidated());

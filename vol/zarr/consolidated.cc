@@ -41,10 +41,14 @@ Status Hierarchy::RemoveConsolidated(const std::string& path, int zarr_format) {
   const std::string key = JoinPath(path, kDocumentV3);
   H5ZARR_ASSIGN_OR_RETURN(const auto bytes, ReadDocument(key));
   if (!bytes) return OkStatus();
-  // Nothing else of the document changes, so that nothing else needs to be understood.
   H5ZARR_ASSIGN_OR_RETURN(const DocumentV3 document, ParseDocumentV3(AsText(*bytes), key));
   if (!document.has_consolidated) return OkStatus();
-  return store_->Write(key, AsBytes(DumpJson(document.members)));
+  // Nothing else of the document changes, so that nothing else needs to be understood.
+  return ChangeDocument(key,
+                        [](const Json& members, bool is_cut) -> Result<std::optional<std::string>> {
+                          if (!is_cut) return std::optional<std::string>();
+                          return std::optional<std::string>(DumpJson(members));
+                        });
 }
 
 Status Hierarchy::InvalidateConsolidated() {
@@ -75,6 +79,17 @@ void Hierarchy::ForgetUnconsolidated() {
   if (has_consolidated_.value_or(false)) return;
   has_consolidated_.reset();
   consolidated_invalidated_ = false;
+}
+
+Result<bool> Hierarchy::FindNewConsolidated() {
+  const std::optional<bool> before = std::exchange(has_consolidated_, std::nullopt);
+  const Result<bool> found = HasConsolidated();
+  if (found.ok() && *found) {
+    consolidated_invalidated_ = false;
+  } else {
+    has_consolidated_ = before;
+  }
+  return found;
 }
 
 Status Hierarchy::RewriteConsolidated() {
@@ -116,24 +131,24 @@ Status Hierarchy::ConsolidateV3(const std::string& path, std::string* members) {
 }
 
 Status Hierarchy::RewriteConsolidatedV3() {
-  const std::string root(kDocumentV3);
-  H5ZARR_ASSIGN_OR_RETURN(const auto bytes, ReadDocument(root));
-  if (!bytes) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const DocumentV3 document, ParseDocumentV3(AsText(*bytes), root));
-  H5ZARR_ASSIGN_OR_RETURN(const std::string type, NodeTypeOf(document.members));
-  if (type != "group") return OkStatus();
   std::string members;
   H5ZARR_RETURN_IF_ERROR(ConsolidateV3("", &members));
-  // The copies are put into the text, not into a Json of all of them: there may be 100,000.
-  std::string text = DumpJson(document.members);
-  text.resize(text.rfind('}'));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  text +=
-      ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
-      "\"metadata\": {\n";
-  text += members;
-  text += "}}\n}";
-  return store_->Write(root, AsBytes(text));
+  // The root is read last: somebody may change it while all the others are.
+  return ChangeDocument(
+      std::string(kDocumentV3), [&](const Json& root, bool) -> Result<std::optional<std::string>> {
+        H5ZARR_ASSIGN_OR_RETURN(const std::string type, NodeTypeOf(root));
+        if (type != "group") return std::optional<std::string>();
+        // The copies are put into the text, not into a Json of all of them: there may be 100,000.
+        std::string text = DumpJson(root);
+        text.resize(text.rfind('}'));
+        while (!text.empty() && text.back() == '\n') text.pop_back();
+        text +=
+            ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
+            "\"metadata\": {\n";
+        text += members;
+        text += "}}\n}";
+        return std::optional<std::string>(std::move(text));
+      });
 }
 
 Status Hierarchy::ConsolidateV2(const std::string& path, std::string* members) {

@@ -89,6 +89,12 @@ const Json& Node::attributes() const {
   return is_array() ? array().attributes : group().attributes;
 }
 
+int FormatOf(const Node& node) { return node.is_array() ? node.array().zarr_format : node.group().zarr_format; }
+
+std::string DocumentKey(const Node& node) {
+  return JoinPath(node.path, FormatOf(node) == 3 ? kDocumentV3 : node.is_array() ? kArrayV2 : kGroupV2);
+}
+
 // The state in which a document was read, for Node::document_state.
 Generation Hierarchy::StateOf(const std::string& key, const Generation& read) const {
   const std::optional<ObjectState> now = store_->StateNow(key);
@@ -139,13 +145,20 @@ bool Hierarchy::StillTheSame() {
 Result<std::optional<Node>> Hierarchy::OpenV3(const std::string& path) {
   const std::string key = JoinPath(path, kDocumentV3);
   Generation generation;
+  StoredDocuments stored;
   H5ZARR_ASSIGN_OR_RETURN(const auto bytes, ReadDocument(key, &generation));
   if (!bytes) return std::optional<Node>();
   H5ZARR_ASSIGN_OR_RETURN(DocumentV3 document, ParseDocumentV3(AsText(*bytes), key));
+  if (keeps_stored_) {
+    stored.is_cut = document.has_consolidated;
+    stored.document = stored.is_cut ? DumpJson(document.members) : AsText(*bytes);
+    stored.document_state = generation;
+  }
   auto type = NodeTypeOf(document.members);
   if (!type.ok()) return type.status().WithContext(key);
   Node node;
   node.path = path;
+  if (keeps_stored_) node.as_stored = std::make_shared<const StoredDocuments>(std::move(stored));
   if (*type == "array") {
     auto array = ArrayFromDocumentV3(std::move(document.members));
     if (!array.ok()) return array.status().WithContext(key);
@@ -168,14 +181,16 @@ Result<std::optional<Node>> Hierarchy::OpenV2(const std::string& path) {
   std::string key = JoinPath(path, kArrayV2);
   bool is_array = true;
   Generation generation;
+  StoredDocuments stored;
   H5ZARR_ASSIGN_OR_RETURN(auto bytes, ReadDocument(key, &generation));
   if (!bytes) {
     is_array = false;
     key = JoinPath(path, kGroupV2);
-    H5ZARR_ASSIGN_OR_RETURN(bytes, ReadDocument(key));
+    H5ZARR_ASSIGN_OR_RETURN(bytes, ReadDocument(key, &generation));
     if (!bytes) return std::optional<Node>();
   }
-  H5ZARR_ASSIGN_OR_RETURN(const auto attributes, ReadDocument(JoinPath(path, kAttributesV2)));
+  H5ZARR_ASSIGN_OR_RETURN(const auto attributes,
+                          ReadDocument(JoinPath(path, kAttributesV2), &stored.attributes_state));
   const std::string_view attributes_text = attributes ? AsText(*attributes) : std::string_view();
   if (attributes && attributes_text.empty()) {
     return CorruptError(JoinPath(path, kAttributesV2) + ": empty; expected a JSON object");
@@ -188,6 +203,12 @@ Result<std::optional<Node>> Hierarchy::OpenV2(const std::string& path) {
   } else {
     H5ZARR_ASSIGN_OR_RETURN(node.metadata, ParseGroupV2(AsText(*bytes), attributes_text, key));
     groups_.insert(path);
+  }
+  if (keeps_stored_) {
+    stored.document = AsText(*bytes);
+    stored.attributes = attributes_text;
+    stored.document_state = generation;
+    node.as_stored = std::make_shared<const StoredDocuments>(std::move(stored));
   }
   return std::optional<Node>(std::move(node));
 }
@@ -283,37 +304,6 @@ void Hierarchy::Forget(std::string_view path) {
   std::erase_if(groups_, [&](const std::string& group) {
     return group == path || path.empty() ||
            (group.starts_with(path) && group[path.size()] == '/');
-  });
-}
-
-Status Hierarchy::Write(const Node& node) {
-  return NoThrow(node.path, [&]() -> Status {
-    if (!CanBePath(node.path)) {
-      return InvalidArgumentError("'" + node.path + "' is no path of a Zarr node");
-    }
-    const int zarr_format = node.is_array() ? node.array().zarr_format : node.group().zarr_format;
-    auto texts = node.is_array() ? FormatArray(node.array()) : FormatGroup(node.group());
-    if (!texts.ok()) return texts.status().WithContext("'" + node.path + "'");
-    H5ZARR_RETURN_IF_ERROR(InvalidateAbove(node.path));
-    if (node.is_array()) groups_.erase(node.path);
-    if (zarr_format == 3) {
-      H5ZARR_RETURN_IF_ERROR(
-          store_->Write(JoinPath(node.path, kDocumentV3), AsBytes(texts->document)));
-    } else {
-      const std::string attributes_key = JoinPath(node.path, kAttributesV2);
-      if (texts->attributes.empty()) {
-        H5ZARR_RETURN_IF_ERROR(store_->Delete(attributes_key).status());
-      } else {
-        H5ZARR_RETURN_IF_ERROR(store_->Write(attributes_key, AsBytes(texts->attributes)));
-      }
-      const std::string key = JoinPath(node.path, node.is_array() ? kArrayV2 : kGroupV2);
-      H5ZARR_RETURN_IF_ERROR(store_->Write(key, AsBytes(texts->document)));
-    }
-    if (!node.is_array()) {
-      groups_.insert(node.path);
-      if (zarr_format == 3) unconsolidated_.insert(node.path);
-    }
-    return OkStatus();
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,15 @@
 
 namespace h5zarr::zarr {
 
+// A node's documents as they lay in the store when they were read, or written here.
+struct StoredDocuments {
+  std::string document;    // zarr.json, .zarray or .zgroup; "" where there is none
+  std::string attributes;  // .zattrs; the same
+  Generation document_state, attributes_state;
+  bool is_cut = false;  // consolidated metadata was in the document, and is not in its text here
+};
+using StoredPtr = std::shared_ptr<const StoredDocuments>;
+
 // A node's path: '/'-separated names, "" for the root, no leading or trailing '/'.
 struct Node {
   std::string path;
@@ -32,6 +42,7 @@ struct Node {
   // Of an array: in which state its document was read, where the store tells that for nothing (Store::StateNow) and
   // it was settled.
   Generation document_state;
+  StoredPtr as_stored;    // see Hierarchy::KeepStored; null of a node that has no document yet
 
   bool is_array() const { return std::holds_alternative<ArrayMetadata>(metadata); }
   const ArrayMetadata& array() const { return std::get<ArrayMetadata>(metadata); }
@@ -59,15 +70,31 @@ class Hierarchy {
   // are listed, and Open says why.
   Result<std::vector<std::string>> ListNames(std::string_view path);
 
-  // Stores the node's document(s), creating or replacing. Its parents must have been stored before:
-  // writing never makes implicit groups. The document is replaced atomically (v2: .zattrs first,
-  // then .zarray or .zgroup). Unchanged documents are the caller's business to skip; so is
-  // CheckNodeName for new names, since stores of others may hold nodes whose names it refuses.
-  Status Write(const Node& node);
+  // Stores the node's document(s), creating or replacing, whatever is there. Its parents must have been stored
+  // before: writing never makes implicit groups. The document is replaced atomically (v2: .zattrs first, then
+  // .zarray or .zgroup). CheckNodeName is the caller's business for new names, since stores of others may hold
+  // nodes whose names it refuses. Gives what is stored now.
+  Result<StoredPtr> Write(const Node& node);
 
-  // Removes a node and everything below it: chunks and children go first and its own document last,
-  // except that the document of an array goes first (a half-deleted array must not read as fill).
-  // kNotFound where there is none.
+  // Makes one node of what is to be written and what another writer stored meanwhile. `base`: what both began with,
+  // null where there was nothing.
+  using Merge = std::function<Result<Node>(const Node* base, const Node& ours, const Node& theirs)>;
+  struct Updated {
+    StoredPtr stored;
+    std::optional<Node> merged;  // what was written in place of the node, where another had changed it
+  };
+  // Write, but for what others changed since `node.as_stored`: documents in another state are read again and merged
+  // with `node`. Documents that say the same are not written. An error (kIo, ENOENT) where the node's document is gone;
+  // kChanged where others keep changing it; those of `merge`, with the key. Of writers that lock (in whatever process)
+  // and in stores that know conditions no change is lost; elsewhere there is an instant between a look and a write.
+  Result<Updated> Update(const Node& node, const Merge& merge);
+
+  // Whether the node's documents are still those it was read from or written as. Reads them.
+  Result<bool> IsAsStored(const Node& node);
+
+  // Removes a node and everything below it. Where the store cannot do that in one step: chunks and children go first
+  // and its own document last, except that the document of an array goes first (a half-deleted array must not read as
+  // fill). kNotFound where there is none.
   Status Remove(std::string_view path);
 
   // Moves a node with everything below it. `to` must not exist.
@@ -81,6 +108,12 @@ class Hierarchy {
   Result<bool> HasConsolidated();
   Status InvalidateConsolidated();
   Status RewriteConsolidated();
+  // Whether another writer has written consolidated metadata since it was last looked for: then it is there as if it
+  // had been from the beginning, and is to be invalidated again. Reads the root.
+  Result<bool> FindNewConsolidated();
+
+  // From now on opened nodes know what they were read from (Node::as_stored), for Update.
+  void KeepStored() { keeps_stored_ = true; }
 
   // Another writer changed something at or below `path`: nothing is remembered of it.
   void Forget(std::string_view path);
@@ -118,6 +151,15 @@ class Hierarchy {
   void KeepDocument(const std::string& key, const std::optional<Buffer>& bytes);
   void KeepNames(const std::string& path, const std::vector<std::string>& names);
   Result<std::vector<std::string>> NamesBelow(const std::string& path);
+  // update.cc
+  Result<StoredDocuments> ReadStored(const Node& node);
+  Result<std::optional<Node>> MergeStored(const Node& node, const StoredDocuments& now, const Merge& merge);
+  Result<bool> Put(const std::string& key, const std::string& text, std::string* there, Generation* state);
+  Result<bool> PutTexts(const Node& node, const MetadataTexts& texts, StoredDocuments* now);
+  Status ChangeDocument(const std::string& key,
+                        const std::function<Result<std::optional<std::string>>(const Json& members, bool is_cut)>& change);
+  void NoteWritten(const Node& node);
+
   Result<std::optional<Node>> OpenV3(const std::string& path);
   Result<std::optional<Node>> OpenV2(const std::string& path);
   Result<std::optional<Node>> OpenImplicit(const std::string& path);
@@ -139,12 +181,17 @@ class Hierarchy {
   Store* store_;
   uint64_t documents_read_ = 0;
   std::optional<Kept> kept_;
+  bool keeps_stored_ = false;
   std::unordered_set<std::string> groups_;          // paths at which a group's document was seen
   std::unordered_set<std::string> unconsolidated_;  // groups below the root that have none any more
   std::optional<bool> has_consolidated_;            // before our first change
   int consolidated_format_ = 0;                     // 2 or 3: what RewriteConsolidated writes
   bool consolidated_invalidated_ = false;
 };
+
+// The format of a node, and the key of the document that makes it one.
+int FormatOf(const Node& node);
+std::string DocumentKey(const Node& node);
 
 // kInvalidArgument, saying which rule, unless `name` may be the name of a node: not empty, no '/',
 // no NUL, not only dots ("." and ".." would leave the store), not "zarr.json", not starting with

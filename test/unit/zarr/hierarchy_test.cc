@@ -1,6 +1,7 @@
 #include "zarr/hierarchy.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "catch.h"
 #include "store/memory_store.h"
@@ -175,7 +176,7 @@ TEST_CASE("paths that leave the store or name metadata are no nodes") {
     CHECK(f.What(path) == "none");
     Node node;
     node.path = path;
-    CHECK(f.hierarchy.Write(node).code() == StatusCode::kInvalidArgument);
+    CHECK(f.hierarchy.Write(node).status().code() == StatusCode::kInvalidArgument);
   }
   CHECK(f.What(std::string_view("a\0b", 3)) == "none");
 }
@@ -205,6 +206,91 @@ TEST_CASE("v2 attributes that were emptied leave no document") {
   node.attributes() = Json::object();
   REQUIRE(f.hierarchy.Write(node).ok());
   CHECK_FALSE(f.Has("g/.zattrs"));
+}
+
+// Ours, with the attribute `theirs` of what another writer stored.
+Result<Node> TakeTheirs(const Node*, const Node& ours, const Node& theirs) {
+  Node merged = ours;
+  if (theirs.attributes().contains("theirs")) merged.attributes()["theirs"] = theirs.attributes()["theirs"];
+  return merged;
+}
+
+TEST_CASE("an update keeps what another writer stored meanwhile, and writes nothing that is there") {
+  for (const int format : {2, 3}) {
+    Fixture f;
+    f.hierarchy.KeepStored();
+    const std::string key = format == 3 ? "g/zarr.json" : "g/.zattrs";
+    if (format == 2) f.Put("g/.zgroup", kGroupV2);
+    f.Put(key, format == 3 ? kGroupV3 : "{}");
+    Node node = **f.hierarchy.Open("g");
+    node.attributes()["ours"] = 1;
+    auto updated = f.hierarchy.Update(node, TakeTheirs);
+    REQUIRE(updated.ok());
+    CHECK_FALSE(updated->merged.has_value());
+    node.as_stored = updated->stored;
+    Generation before, after;
+    REQUIRE(f.store->Read(key, &before).ok());
+    REQUIRE(f.hierarchy.Update(node, TakeTheirs).ok());
+    REQUIRE(f.store->Read(key, &after).ok());
+    CHECK(before == after);
+    CHECK(*f.hierarchy.IsAsStored(node));
+    f.Put(key, format == 3 ? R"({"zarr_format": 3, "node_type": "group", "attributes": {"theirs": 2}})" : R"({"theirs": 2})");
+    CHECK_FALSE(*f.hierarchy.IsAsStored(node));
+    node.attributes()["ours"] = 3;
+    updated = f.hierarchy.Update(node, TakeTheirs);
+    REQUIRE(updated.ok());
+    REQUIRE(updated->merged.has_value());
+    Hierarchy again(f.store.get());
+    CHECK((*again.Open("g"))->attributes() == Json{{"ours", 3}, {"theirs", 2}});
+  }
+}
+
+TEST_CASE("a refused merge leaves the other's document, and a document that is gone is not made anew") {
+  Fixture f;
+  f.hierarchy.KeepStored();
+  f.Put("g/zarr.json", kGroupV3);
+  Node node = **f.hierarchy.Open("g");
+  node.attributes()["ours"] = 1;
+  const std::string theirs = R"({"zarr_format": 3, "node_type": "group", "attributes": {"theirs": 2}})";
+  f.Put("g/zarr.json", theirs);
+  const auto refuse = [](const Node*, const Node&, const Node&) -> Result<Node> { return ChangedError("both"); };
+  const Status refused = f.hierarchy.Update(node, refuse).status();
+  CHECK(refused.code() == StatusCode::kChanged);
+  CHECK(refused.message().find("g/zarr.json: both") != std::string::npos);
+  CHECK(f.Text("g/zarr.json") == theirs);
+  REQUIRE(f.store->Delete("g/zarr.json").ok());
+  CHECK(f.hierarchy.Update(node, TakeTheirs).status().errno_value() == ENOENT);
+  CHECK_FALSE(f.Has("g/zarr.json"));
+}
+
+TEST_CASE("a new node meets one that another writer has made") {
+  Fixture f;
+  f.hierarchy.KeepStored();
+  f.Put("g/zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes": {"theirs": 2}})");
+  Node node;
+  node.path = "g";
+  node.attributes()["ours"] = 1;
+  bool had_base = true;
+  const auto updated = f.hierarchy.Update(node, [&](const Node* base, const Node& ours, const Node& theirs) {
+    had_base = base != nullptr;
+    return TakeTheirs(base, ours, theirs);
+  });
+  REQUIRE(updated.ok());
+  CHECK_FALSE(had_base);
+  Hierarchy again(f.store.get());
+  CHECK((*again.Open("g"))->attributes() == Json{{"ours", 1}, {"theirs", 2}});
+}
+
+TEST_CASE("consolidated metadata that another writer made anew is found") {
+  Fixture f;
+  f.Put("zarr.json", kGroupV3);
+  CHECK_FALSE(*f.hierarchy.HasConsolidated());
+  REQUIRE(f.hierarchy.InvalidateConsolidated().ok());
+  CHECK_FALSE(*f.hierarchy.FindNewConsolidated());
+  f.Put("zarr.json", R"({"zarr_format": 3, "consolidated_metadata": {}, "node_type": "group"})");
+  CHECK(*f.hierarchy.FindNewConsolidated());
+  REQUIRE(f.hierarchy.InvalidateConsolidated().ok());
+  CHECK(f.Text("zarr.json").find("consolidated_metadata") == std::string::npos);
 }
 
 TEST_CASE("removing a group removes all below it and nothing beside it") {

@@ -246,7 +246,12 @@ Status StoreFile::Discard(const NodePtr& node) {
     H5ZARR_RETURN_IF_ERROR(BeforeChange());
     WaitForJobs();
     TellOthers(path);
-    H5ZARR_RETURN_IF_ERROR(hierarchy_.Remove(path));
+    if (const Status removed = hierarchy_.Remove(path); !removed.ok()) {
+      // What the store has of it still is loaded anew by whoever asks.
+      nodes_.Forget(path);
+      if (const NodePtr parent = nodes_.At(std::string(ParentOf(path)))) LookAgain(parent);
+      return removed;
+    }
   }
   nodes_.Forget(path);
   return OkStatus();

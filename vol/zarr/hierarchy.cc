@@ -342,7 +342,11 @@ Status Hierarchy::Remove(std::string_view path_view) {
       if (!implicit) return not_found;
     }
     H5ZARR_RETURN_IF_ERROR(InvalidateAbove(path));
-    return RemoveBelow(path, kind.ok() ? *kind : Kind::kGroup);
+    if (!store_->deletes_at_once()) return RemoveBelow(path, kind.ok() ? *kind : Kind::kGroup);
+    Forget(path);
+    const std::string below = path + "/";
+    std::erase_if(unconsolidated_, [&](const std::string& group) { return group == path || group.starts_with(below); });
+    return store_->DeletePrefix(path);
   });
 }
 

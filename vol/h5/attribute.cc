@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "h5/connector.h"
+#include "shadow/hdf5_attribute.h"
 
 namespace h5zarr {
 namespace {
@@ -45,6 +46,7 @@ void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, 
   return PathGuardPointer("attr_create", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
     H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
+    if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(name));
     void* under = H5VLattr_create(at.under(), &at.loc, host::NativeConnector(), name, type, space,
                                   acpl, aapl, dxpl, request);
     if (under != nullptr && at.store() != nullptr) at.store()->NoteNewAttribute(at.node, name);
@@ -145,6 +147,9 @@ herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_speci
     const bool changes = args->op_type != H5VL_ATTR_EXISTS && args->op_type != H5VL_ATTR_ITER;
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, NameOperatedOn(*args)));
     if (changes) H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
+    if (args->op_type == H5VL_ATTR_RENAME && at.store() != nullptr) {
+      H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(args->args.rename.new_name));
+    }
     std::string doomed;
     if (changes && at.store() != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(doomed, DoomedName(at.object, &at.loc, args));

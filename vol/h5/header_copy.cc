@@ -192,7 +192,10 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
   H5ZARR_ASSIGN_OR_RETURN(
       const std::vector<std::string> names,
       AttributeNames(to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME));
-  for (const std::string& name : names) store.NoteAttribute(node, name);
+  for (const std::string& name : names) {
+    H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(name));
+    store.NoteAttribute(node, name);
+  }
   return OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include "shadow/conventions.h"
 #include "shadow/dimension_scales.h"
+#include "shadow/json_text.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -72,6 +73,12 @@ Json AttributesForProgram(const zarr::Node& node) {
   }
   if (node.is_array() && !HasHdf5(attributes)) AddForNetcdf(node.array(), &shown);
   return shown;
+}
+
+Status CheckAttributeName(std::string_view name) {
+  if (IsValidUtf8(name)) return OkStatus();
+  return InvalidArgumentError("attribute " + zarr::DumpJson(TextToJson(name), -1) +
+                              ": its name is no UTF-8 text, and Zarr has no other names");
 }
 
 Json AttributeDescription(const Json& attributes, const std::string& name) {

@@ -14,13 +14,6 @@
 
 namespace h5zarr::shadow {
 
-// The member `name` of `_hdf5` in a node's attributes, or null.
-Json Hdf5Member(const Json& attributes, std::string_view name);
-
-// Sets (or, with a null value, removes) a member of `_hdf5`; an `_hdf5` without members but its version
-// is removed altogether.
-void SetHdf5Member(Json* attributes, std::string_view name, Json value);
-
 // Whether an array was written although it has no chunk: they were all fill (`_hdf5.written`). HDF5 has
 // storage for such a dataset, and its tools tell it from one that was never written.
 bool WrittenAsFill(const Json& attributes);
@@ -28,6 +21,9 @@ bool WrittenAsFill(const Json& attributes);
 // A node's attributes as an HDF5 program sees them, in order: no hidden ones, nor names that HDF5
 // cannot have; its own of a hidden name (kept in `_hdf5.escaped`); with units of datetimes.
 Json AttributesForProgram(const zarr::Node& node);
+
+// kInvalidArgument for the name of a new attribute that JSON cannot hold.
+Status CheckAttributeName(std::string_view name);
 
 // What `_hdf5.attrs` says of the attribute `name`, or null.
 Json AttributeDescription(const Json& attributes, const std::string& name);

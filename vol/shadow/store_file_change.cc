@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shadow/hdf5_attribute.h"
+#include "shadow/json_text.h"
 #include "shadow/store_file.h"
 #include "shadow/user_links.h"
 #include "store/temp_name.h"
@@ -13,9 +14,10 @@ namespace {
 using host::NativeHandle;
 using host::NativeObject;
 
-// The value of a link of the shadow: what a soft link leads to.
-Result<std::string> SoftTarget(NativeObject group, const std::string& name, std::size_t bytes) {
+// The value of a link of the shadow: what a soft link leads to, with a NUL; file and path of an external one.
+Result<std::string> ValueOfLink(NativeObject group, const std::string& name, std::size_t bytes) {
   std::string value(bytes, '\0');
+  if (bytes == 0) return value;
   H5VL_link_get_args_t args;
   args.op_type = H5VL_LINK_GET_VAL;
   args.args.get_val.buf_size = bytes;
@@ -25,8 +27,16 @@ Result<std::string> SoftTarget(NativeObject group, const std::string& name, std:
                    nullptr) < 0) {
     return host::AlreadyReported();
   }
-  value.resize(std::min(value.find('\0'), value.size()));
   return value;
+}
+
+// kInvalidArgument for a link that JSON cannot hold. (The values of user-defined ones may be any bytes.)
+Status CheckTexts(const std::string& name, const std::string& target) {
+  const char* what = IsValidUtf8(name) ? nullptr : "its name";
+  if (what == nullptr && !IsValidUtf8(target)) what = "what it leads to";
+  if (what == nullptr) return OkStatus();
+  return InvalidArgumentError("link " + zarr::DumpJson(TextToJson(name), -1) + ": " + what +
+                              " is no UTF-8 text, and Zarr has no other");
 }
 
 H5I_type_t IdentifierTypeOf(H5O_type_t type) {
@@ -61,8 +71,9 @@ Result<LinkState> StoreFile::LookAtLink(const NodePtr& group, const std::string&
     }
     case H5L_TYPE_SOFT: {
       link.kind = LinkState::Kind::kSoft;
-      H5ZARR_ASSIGN_OR_RETURN(link.soft_target,
-                              SoftTarget(native.object(), name, info.u.val_size));
+      H5ZARR_ASSIGN_OR_RETURN(link.soft_target, ValueOfLink(native.object(), name, info.u.val_size));
+      link.soft_target.resize(std::min(link.soft_target.find('\0'), link.soft_target.size()));
+      H5ZARR_RETURN_IF_ERROR(CheckTexts(name, link.soft_target));
       break;
     }
     default:
@@ -70,7 +81,10 @@ Result<LinkState> StoreFile::LookAtLink(const NodePtr& group, const std::string&
       link.link_class = info.type;
       if (IsUserClass(info.type)) {
         H5ZARR_ASSIGN_OR_RETURN(link.value, ReadUserLink(native.object(), name, info.type));
+        break;
       }
+      H5ZARR_ASSIGN_OR_RETURN(const std::string target, ValueOfLink(native.object(), name, info.u.val_size));
+      H5ZARR_RETURN_IF_ERROR(CheckTexts(name, target));
       break;
   }
   return link;
@@ -80,9 +94,10 @@ Status StoreFile::NoteLinkAt(const NodePtr& parent, const std::string& name) {
   H5ZARR_ASSIGN_OR_RETURN(LinkState link, LookAtLink(parent, name));
   const NodePtr target = link.target.lock();
   const bool is_node = link.kind == LinkState::Kind::kHard && target != nullptr;
-  if (is_node && target->placed && target->path != JoinPath(parent->path, name)) {
-    H5ZARR_RETURN_IF_ERROR(RefuseHardLinkInPart());
-  }
+  const bool is_place = is_node && (!target->placed || target->path == JoinPath(parent->path, name));
+  if (is_node && !is_place) H5ZARR_RETURN_IF_ERROR(RefuseHardLinkInPart());
+  // What is no folder's name, or not only that, is in a document.
+  if (!is_place || parent->group.ordered) H5ZARR_RETURN_IF_ERROR(CheckTexts(name, ""));
   parent->group.absent.erase(name);
   parent->group.names.reset();
   if (link.cset != LinkCset(parent->node.attributes(), name)) parent->group.links_changed = true;

@@ -78,7 +78,11 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
   std::map<Manner, std::vector<transfer::DatasetTransfer>> batches;
   for (const DatasetPart& part : parts) {
     shadow::DatasetState& dataset = part.object->node->dataset;
-    if (dataset.null_space) continue;
+    if (dataset.null_space) {
+      // There is nothing to transfer, and HDF5 knows what it makes of selections of more than that.
+      if (part.grid == nullptr) H5ZARR_RETURN_IF_ERROR(TransferNative(part, write, dxpl, nullptr));
+      continue;
+    }
     shadow::StoreFile* store = part.object->store.get();
     const shadow::ReferenceResolver* resolver = nullptr;
     if (MayRefer(dataset.element)) {

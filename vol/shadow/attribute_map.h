@@ -49,7 +49,7 @@ class AttributeValue {
 // no store, and only null references can be told.
 struct ReferenceResolver {
   std::function<std::string(const void* reference)> to_path;
-  std::function<bool(const std::string& path, void* reference)> from_path;  // false: no such object
+  std::function<Result<bool>(const std::string& path, void* reference)> from_path;  // false: no such object
   std::function<Result<Json>(hid_t type, const void* reference)> to_json;
   std::function<Status(const Json& json, hid_t type, void* reference)> from_json;
 };

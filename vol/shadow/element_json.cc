@@ -193,7 +193,8 @@ Status ElementForm::ReferenceFromJson(const Json& json, void* element,
   if (!path) return BadElement(json, type_);
   if (path->empty()) return OkStatus();
   // A target that is gone: HDF5's readers know null references.
-  if (!references.from_path(*path, element)) std::memset(element, 0, sizeof(hobj_ref_t));
+  H5ZARR_ASSIGN_OR_RETURN(const bool is_there, references.from_path(*path, element));
+  if (!is_there) std::memset(element, 0, sizeof(hobj_ref_t));
   return OkStatus();
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shortage.h"
 #include "host/host_api.h"
 #include "location/location.h"
 #include "shadow/creation_map.h"
@@ -470,7 +471,7 @@ ReferenceResolver StoreFile::References() {
     std::memcpy(&token, reference, sizeof token);
     return PathOfToken(token);
   };
-  references.from_path = [this](const std::string& path, void* reference) -> bool {
+  references.from_path = [this](const std::string& path, void* reference) -> Result<bool> {
     uint64_t token = 0;
     if (!path.empty()) {
       Result<Resolution> found = Resolve(root_, path.c_str(), Mounts::kIgnored);
@@ -478,6 +479,7 @@ ReferenceResolver StoreFile::References() {
     }
     std::memcpy(reference, &token, sizeof token);
     return token != 0 || path.empty();
+      if (IsShortage(found.status())) return found.status();
   };
   // Opened when it is first needed.
   const auto store = std::make_shared<ReferenceStore>();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shortage.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
@@ -131,14 +132,15 @@ bool AreRenamed(const zarr::ArrayMetadata& metadata,
   return false;
 }
 
-bool AreThere(const std::vector<std::vector<std::string>>& scales,
-              const ReferenceResolver& references) {
+Result<bool> AreThere(const std::vector<std::vector<std::string>>& scales, const ReferenceResolver& references) {
   uint64_t token;
-  return std::all_of(scales.begin(), scales.end(), [&](const std::vector<std::string>& paths) {
-    return std::all_of(paths.begin(), paths.end(), [&](const std::string& path) {
-      return references.from_path(path, &token);
-    });
-  });
+  for (const std::vector<std::string>& paths : scales) {
+    for (const std::string& path : paths) {
+      H5ZARR_ASSIGN_OR_RETURN(const bool is_there, references.from_path(path, &token));
+      if (!is_there) return false;
+    }
+  }
+  return true;
 }
 
 std::size_t RankOf(const NodeState& node) {
@@ -164,6 +166,7 @@ Result<const std::map<std::string, BareDimension>*> StoreFile::BareDimensions(
   const Result<std::vector<std::string>> listed = hierarchy_.ListNames(group->path);
   // Where nothing can be listed there are no dimensions but those that are nodes.
   if (listed.status().code() == StatusCode::kUnsupported) return &*state.bare;
+  if (!listed.ok()) state.bare.reset();
   H5ZARR_RETURN_IF_ERROR(listed.status());
   const std::vector<std::string>& names = *listed;
   DimensionCensus census;
@@ -177,6 +180,10 @@ Result<const std::map<std::string, BareDimension>*> StoreFile::BareDimensions(
     const Result<std::optional<zarr::Node>> node =
         hierarchy_.Open(JoinPath(group->path, names[i]));
     // A document that cannot be read fails the opening of its own node, not that of others.
+    if (IsShortage(node.status())) {
+      state.bare.reset();
+      return node.status();
+    }
     if (node.ok() && *node && (**node).is_array()) census.Add((**node).array());
   }
   for (const std::string& name : names) state.bare->erase(name);
@@ -289,8 +296,10 @@ Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, Nati
   }
   auto labels = RecordedLabels(metadata.attributes, rank);
   auto scales = RecordedScales(metadata.attributes, rank);
-  if (scales && (AreRenamed(metadata, *scales, labels) || !AreThere(*scales, references))) {
-    scales.reset();
+  if (scales && AreRenamed(metadata, *scales, labels)) scales.reset();
+  if (scales) {
+    H5ZARR_ASSIGN_OR_RETURN(const bool are_there, AreThere(*scales, references));
+    if (!are_there) scales.reset();
   }
   if (!scales && !role.is_scale) {
     H5ZARR_ASSIGN_OR_RETURN(scales, ImpliedScales(group, metadata, rank));

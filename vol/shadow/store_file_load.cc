@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/shortage.h"
 #include "shadow/conventions.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
@@ -181,6 +182,7 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
     return OkStatus();
   }
   Result<std::optional<zarr::Node>> opened = hierarchy_.Open(JoinPath(group->path, name));
+  if (IsShortage(opened.status())) return opened.status();
   if (!opened.ok()) return LoadBroken(group, name, opened.status());
   if (!*opened) return LoadBareDimension(group, name);
   zarr::Node node = std::move(**opened);
@@ -343,6 +345,7 @@ Result<Handle> StoreFile::Register(NativeHandle native, uint64_t token) {
 
 Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node) {
   const Result<std::optional<ElementMap>> objects = LookAtObjects(node);
+  if (IsShortage(objects.status())) return objects.status();
   if (!objects.ok()) return LoadBroken(group, name, objects.status());
   Result<DatasetHeader> planned = PlanOpen(node.array(), config_, writable_, *objects);
   if (!planned.ok()) return LoadBroken(group, name, planned.status());
@@ -414,6 +417,7 @@ Result<Handle> StoreFile::OpenCommittedType(const Json& path, hid_t expected) {
   if (!path.is_string()) return Handle();
   const Result<Resolution> found =
       Resolve(root_, path.get_ref<const std::string&>().c_str(), Mounts::kIgnored);
+  if (IsShortage(found.status())) return found.status();
   if (!found.ok() || found->node == nullptr ||
       found->node->kind != NodeState::Kind::kDatatype || !found->node->broken.ok()) {
     return Handle();

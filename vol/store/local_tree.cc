@@ -78,7 +78,12 @@ class Directory {
     if (d_type == DT_LNK) {
       entry.is_link = true;
       struct stat info;
-      if (!follow || fstatat(fd(), entry.name.c_str(), &info, 0) != 0) return;
+      if (!follow) return;
+      if (fstatat(fd(), entry.name.c_str(), &info, 0) != 0) {
+        // Who opens what must not be looked at gets to know why.
+        if (errno == EACCES) entry.type = EntryType::kDirectory;
+        return;
+      }
       d_type = IFTODT(info.st_mode);
     }
     if (d_type == DT_REG) entry.type = EntryType::kFile;

@@ -194,7 +194,8 @@ Status ReferencesToMemory(std::byte* work, uint64_t elems,
         const zarr::Json* within = shadow::ReferencePath(json);
         path = within != nullptr ? within->get<std::string>() : std::string();
       }
-      if (!references.from_path(path, &reference)) reference = 0;
+      H5ZARR_ASSIGN_OR_RETURN(const bool is_there, references.from_path(path, &reference));
+      if (!is_there) reference = 0;
     }
     StoreAt(work, i, reference);
   }

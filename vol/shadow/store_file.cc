@@ -70,8 +70,8 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> place, OpenLocation(path, writable, config));
   std::shared_ptr<StoreFile> store(new StoreFile(std::move(path), std::move(name), std::move(place),
                                                  writable, config, executor));
-  if (create) {
   if (writable) store->hierarchy_.KeepStored();
+  if (create) {
     zarr::GroupMetadata group;
     group.zarr_format = config.zarr_format;
     store->root_node_.metadata = std::move(group);
@@ -79,7 +79,11 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
     return store;
   }
   if (!writable) store->hierarchy_.KeepRead();
-  H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> root, store->hierarchy_.Open(""));
+  Result<std::optional<zarr::Node>> opened = store->hierarchy_.Open("");
+  const bool is_damaged = opened.status().code() == StatusCode::kCorrupt ||
+                          opened.status().code() == StatusCode::kUnsupported;
+  if (is_damaged) return opened.status().WithContext("'" + ShownName(store->path_) + "'");
+  H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> root, std::move(opened));
   if (!root) return NotFoundError("no Zarr store at " + ShownName(store->path_));
   if (root->is_array()) {
     store->root_is_array_ = true;
@@ -475,11 +479,11 @@ ReferenceResolver StoreFile::References() {
     uint64_t token = 0;
     if (!path.empty()) {
       Result<Resolution> found = Resolve(root_, path.c_str(), Mounts::kIgnored);
+      if (IsShortage(found.status())) return found.status();
       if (found.ok() && found->node != nullptr) token = found->node->token;
     }
     std::memcpy(reference, &token, sizeof token);
     return token != 0 || path.empty();
-      if (IsShortage(found.status())) return found.status();
   };
   // Opened when it is first needed.
   const auto store = std::make_shared<ReferenceStore>();

@@ -458,7 +458,7 @@ Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Stat
   node.path = JoinPath(group->path, name);
   const NodePtr child =
       AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
-  child->broken = why.WithContext("cannot open '" + child->path + "'");
+  child->broken = why.WithContext("cannot open '" + child->path + "' of '" + ShownName(name_) + "'");
   return OkStatus();
 }
 

@@ -1,0 +1,161 @@
+"""Documents of others with members that cannot be what they should: each is an error that names file, key and member."""
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+
+WRONG_V3 = {
+    "attributes": [[], "x", 5, True], "shape": [4, [2**63], [-1], [1.5], "x", {}, [2**62, 2**62]],
+    "chunk_grid": [[], 5, {}, {"name": "regular"}, {"name": "regular", "configuration": {"chunk_shape": [2**63]}},
+                   {"name": "regular", "configuration": {"chunk_shape": [0]}},
+                   {"name": "regular", "configuration": {"chunk_shape": 4}},
+                   {"name": "regular", "configuration": []}],
+    "codecs": [{}, [5], [[]], [{"name": 5}], "bytes"], "dimension_names": ["x", [1], {}, ["a", "b"]],
+    "fill_value": [{}, [], "x", None], "chunk_key_encoding": [5, [], {"name": "default", "configuration": 1}],
+    "data_type": [[], {}, 5, None], "node_type": [5, [], "thing"], "zarr_format": ["3", 4, []],
+    "storage_transformers": [[{"name": "x"}], 5],
+}
+WRONG_V2 = {
+    "shape": ["x", [2**63], [-1], {}], "chunks": ["x", [0], [2**63], {}], "dtype": [5, {}, "<q9", [["a"]], [5]],
+    "fill_value": [[], {}, "x"], "filters": [5, {}, [5], [{}]], "compressor": [[], 5, {"id": 5}],
+    "order": [5, "X", []], "dimension_separator": [5, "-", []], "zarr_format": ["2", 3, []],
+}
+SAID_OF = {"chunk_grid": "chunk", "chunks": "chunk", "filters": "codec|filters", "compressor": "codec|compressor",
+           "codecs": "codec", "data_type": "data type|data_type", "dtype": "dtype", "fill_value": "fill",
+           "dimension_separator": "separator", "storage_transformers": "storage_transformers|storage transformer"}
+
+
+def cases(wrong):
+    return [pytest.param(member, value, id=f"{member}={json.dumps(value)[:30]}")
+            for member, values in wrong.items() for value in values]
+
+
+def spoil(path, member, value):
+    with open(path) as file:
+        document = json.load(file)
+    document[member] = value
+    with open(path, "w") as file:
+        json.dump(document, file)
+
+
+def refuse(store, key, member):
+    with h5py.File(store) as f:
+        assert set(f) == {"a", "b"} and f["b"][...].tolist() == [7, 7, 7, 7]
+        with pytest.raises((KeyError, OSError)) as error:
+            f["a"][...]
+    said = str(error.value)
+    assert store in said and key in said, said
+    assert any(word in said for word in SAID_OF.get(member, member).split("|")), said
+
+
+
+def make(store, zarr_format):
+    group = zarr.open_group(store, mode="w", zarr_format=zarr_format)
+    for name in "ab":
+        group.create_array(name, shape=(4,), chunks=(4,), dtype="i4", fill_value=0)[...] = 7
+
+
+@pytest.mark.parametrize("member, value", cases(WRONG_V3))
+def test_a_v3_member_of_another_kind(store, member, value):
+    make(store, 3)
+    spoil(store + "/a/zarr.json", member, value)
+    refuse(store, "a/zarr.json", member)
+
+
+@pytest.mark.parametrize("member, value", cases(WRONG_V2))
+def test_a_v2_member_of_another_kind(store, member, value):
+    make(store, 2)
+    spoil(store + "/a/.zarray", member, value)
+    refuse(store, "a/.zarray", member)
+
+
+@pytest.mark.parametrize("text", ["[]", "5", '"x"', "{", ""])
+def test_v2_attributes_that_are_no_object(store, text):
+    make(store, 2)
+    with open(store + "/a/.zattrs", "w") as file:
+        file.write(text)
+    refuse(store, "a/.zattrs", ".zattrs")
+
+
+@pytest.mark.parametrize("deep", ['{"x":' * 100_000 + "1" + "}" * 100_000, "[" * 3_000_000])
+@pytest.mark.parametrize("where", ["attribute", "codec", "whole"])
+def test_documents_nested_very_deeply(store, where, deep):
+    make(store, 3)
+    with open(store + "/a/zarr.json") as file:
+        text = file.read()
+    if where == "whole":
+        text = deep
+    elif where == "attribute":
+        text = text.replace('"attributes": {}', f'"attributes": {{"x": {deep}}}')
+    elif where == "codec":
+        text = text.replace('"codecs": [', f'"codecs": [{deep}, ')
+    with open(store + "/a/zarr.json", "w") as file:
+        file.write(text)
+    refuse(store, "a/zarr.json", "")
+
+
+def test_consolidated_metadata_nested_very_deeply_are_not_read(store):
+    make(store, 3)
+    with open(store + "/zarr.json") as file:
+        text = file.read()
+    deep = '{"x":' * 100_000 + "1" + "}" * 100_000
+    with open(store + "/zarr.json", "w") as file:
+        file.write(text.replace("{", f'{{"consolidated_metadata": {deep},', 1))
+    with h5py.File(store) as f:
+        assert f["a"][...].tolist() == [7, 7, 7, 7]
+
+
+@pytest.mark.parametrize("member, value", [("attributes", []), ("node_type", 5), ("zarr_format", 4)])
+def test_a_root_of_another_kind(store, member, value):
+    make(store, 3)
+    spoil(store + "/zarr.json", member, value)
+    for mode in "r", "r+":
+        with pytest.raises(OSError) as error:
+            h5py.File(store, mode)
+        assert store in str(error.value) and "zarr.json" in str(error.value) and member in str(error.value)
+
+
+@pytest.mark.parametrize("hdf5", [[], 5, "x", {"attrs": []}, {"attrs": {"k": 5}}, {"order": 5}, {"order": [5, {}]},
+                                  {"escaped": []}, {"times": []}, {"link_csets": 5}, {"user_links": {}},
+                                  {"dimensions": []}, {"comment": []}, {"scales": {}}, {"labels": 5}],
+                         ids=lambda value: json.dumps(value)[:30])
+@pytest.mark.parametrize("path", ["", "a"])
+def test_our_own_member_of_another_kind_crashes_nothing(store, hdf5, path):
+    make(store, 3)
+    name = os.path.join(store, path, "zarr.json")
+    with open(name) as file:
+        document = json.load(file)
+    document["attributes"] = {"k": 1, "_hdf5": hdf5}
+    with open(name, "w") as file:
+        json.dump(document, file)
+    for mode in "r", "r+":
+        try:
+            with h5py.File(store, mode) as f:
+                node = f[path or "/"]
+                dict(node.attrs), list(f), f["b"][...]
+                if mode == "r+":
+                    node.attrs["new"] = 1
+                    f.create_group("g")
+        except (OSError, KeyError, RuntimeError, ValueError):
+            pass
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin1", "", 5, []])
+def test_json2_in_another_encoding_is_an_error(store, encoding):
+    make(store, 2)
+    numbers = store + "/a/.zarray"
+    with open(numbers) as file:
+        document = json.load(file)
+    document.update({"dtype": "|O", "fill_value": None, "compressor": None,
+                     "filters": [{"id": "json2", "encoding": encoding}]})
+    with open(numbers, "w") as file:
+        json.dump(document, file)
+    with open(store + "/a/0", "wb") as file:
+        file.write(json.dumps(["a", "b", "c", "d", "|O", [4]]).encode())
+    with h5py.File(store) as f:
+        with pytest.raises((KeyError, OSError)) as error:
+            f["a"][...]
+    assert "json2" in str(error.value) and "encoding" in str(error.value) and "a" in str(error.value)

@@ -1,9 +1,11 @@
 """What a program that has a store open sees of another process that writes it: old or new, whole, or an error."""
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import h5py
@@ -351,6 +353,15 @@ class Hammer:
         self.process.stdout.close()
 
 
+def rounds(at_least, enough):
+    """Counts rounds: so many, and on until enough() was seen; at most a minute."""
+    end = time.monotonic() + 60
+    for n in itertools.count():
+        if n >= at_least and (enough() or time.monotonic() > end):
+            return
+        yield n
+
+
 def pieces(values, chunks):
     """The parts of an array that are one object's, or one inner chunk's."""
     for row in range(0, values.shape[0], chunks[0]):
@@ -368,7 +379,7 @@ def test_chunks_that_are_replaced_all_the_time_are_old_or_new_as_a_whole(store, 
     seen = set()
     with h5py.File(store, "r") as f, Hammer(HAMMER, store, *states):
         d = f["a"]
-        for n in range(300):
+        for n in rounds(300, lambda: seen == {1, 2}):
             for piece in pieces(d[...], whole):
                 assert len(np.unique(piece)) == 1
                 seen.add(int(piece.flat[0]))
@@ -390,7 +401,8 @@ print("ready", flush=True)
 n = 0
 while not stop.is_set():
     n += 1
-    a = zarr.create_array(root, name="a", overwrite=True, shape=(40, 30), dtype=("f4", "i4")[n % 2], fill_value=1, **make)
+    a = zarr.create_array(root, name="a", overwrite=True, shape=(40, 30), dtype=("f4", "i4")[n % 2], fill_value=1,
+                          **make)
     a[...] = 1
 """
 
@@ -402,7 +414,7 @@ def test_an_array_that_is_replaced_all_the_time_is_right_or_an_error(store, how)
     with h5py.File(store, "r") as f:
         d = f["a"]
         with Hammer(REPLACER, store, repr(how)):
-            for n in range(400):
+            for n in rounds(400, lambda: outcomes["error"]):
                 try:
                     values = d[...] if n % 2 else d[n % 40]
                 except OSError as error:

@@ -18,7 +18,7 @@ namespace {
 using Form = shadow::ElementMap::Form;
 
 Status NoConversion() {
-  return UnsupportedError("unable to convert between src and dest datatype");
+  return UnsupportedError("no appropriate function for conversion path");
 }
 
 bool HasConversion(hid_t from, hid_t to) {

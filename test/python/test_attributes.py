@@ -1,5 +1,6 @@
 """Attributes through h5py: every kind comes back as it was, and is plain JSON to others."""
 import json
+import os
 
 import h5py
 import numpy as np
@@ -244,3 +245,85 @@ def test_texts_with_a_nul_are_shown_whole_and_kept(store, value, read):
             False, h5py.h5t.CSET_UTF8, h5py.h5t.STR_NULLPAD)
         f.attrs["y"] = 2
     assert zarr.open_group(store, mode="r").attrs.asdict() == {"x": value, "y": 2}
+
+
+def by_creation(obj):
+    opened = (h5py.h5a.open(obj.id, index=i, index_type=h5py.h5.INDEX_CRT_ORDER) for i in range(h5py.h5a.get_num_attrs(obj.id)))
+    return [attribute.name.decode() for attribute in opened]
+
+
+HIDDEN = ["_ARRAY_DIMENSIONS", "_hdf5", "_LINKS", "zarr_dtype"]
+
+
+def make_ordered(f):
+    """Attributes deleted, made anew, renamed, and between those of dimension scales."""
+    f["type"] = np.dtype("<i2")
+    objects = [f, f.create_group("g", track_order=True), f.create_dataset("d", (3,), "f4", track_order=True)]
+    many = f.create_group("many", track_order=True)
+    for obj in objects:
+        for name in ["z", "m", "a", "q", *HIDDEN, "é", "end"]:
+            obj.attrs[name] = 1
+        h5py.h5a.rename(obj.id, b"m", b"mm")
+        del obj.attrs["a"]
+        obj.attrs["a"] = [1, 2]
+        obj.attrs.modify("z", 3)
+        obj.attrs.create("typed", 1, dtype=f["type"])
+    f["d"].make_scale("name")
+    f["d"].attrs["after"] = 1
+    e = f.create_dataset("e", (3, 3), "f4", track_order=True)
+    e.attrs["first"] = 1
+    e.dims[1].attach_scale(f["d"])
+    e.attrs["second"] = 1
+    e.dims[0].label = "label"
+    e.attrs["third"] = f["d"].ref
+    f["d"].attrs["last"] = "x"
+    for i in range(20):
+        many.attrs[f"a{i * 7 % 20}"] = i
+    h5py.h5a.rename(many.id, b"a1", b"zz")
+    many.attrs["_LINKS"] = 4
+    many.attrs["last"] = 4
+
+
+def change_ordered(f, names, again):
+    for name in names:
+        obj = f[name]
+        obj.attrs["new"] = 1
+        del obj.attrs["new"]
+        obj.attrs["new"] = 2
+        first = by_creation(obj)[0]
+        value = obj.attrs[first]
+        del obj.attrs[first]
+        obj.attrs[first] = value
+        h5py.h5a.rename(obj.id, b"new", b"newer" + again)
+        obj.attrs[b"newest" + again] = 1
+
+
+@pytest.mark.parametrize("settings", ["", "zarr_format=2"])
+def test_attributes_keep_their_order_whatever_became_of_them(tmp_path, settings):
+    names = ["/", "g", "d", "e", "many"]
+    run_python(ORDERED, tmp_path / "x.zarr", connector=f"zarr {settings}")
+    with h5py.File(tmp_path / "x.h5", "w", track_order=True) as f:
+        make_ordered(f)
+    for i, mode in enumerate(["r", "r+", "r", "r+", "r"]):
+        seen = []
+        for suffix in (".h5", ".zarr"):
+            with h5py.File(tmp_path / f"x{suffix}", mode) as f:
+                if mode == "r+":
+                    change_ordered(f, names, b"%d" % i)
+                seen.append({name: (by_creation(f[name]), list(f[name].attrs)) for name in names})
+        assert seen[0] == seen[1]
+    with h5py.File(tmp_path / "x.zarr") as f:
+        # Asked for by name first: those behind the list of its users are made when that is.
+        assert f["d"].attrs["last"] == "x" and f["d"].attrs["CLASS"] == b"DIMENSION_SCALE"
+        assert by_creation(f["d"]) == seen[0]["d"][0] and f["e"].dims[1][0] == f["d"]
+        assert f["e"].attrs.get_id("second").get_type().get_size() == 8
+
+
+ORDERED = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+import h5py
+from test_attributes import make_ordered
+with h5py.File(sys.argv[1], "w", track_order=True) as f:
+    make_ordered(f)
+"""

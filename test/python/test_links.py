@@ -641,3 +641,61 @@ def test_names_with_two_underscores_are_names(store):
     path = os.path.join(store, "__first_version__", "__a")
     tensorstore = pytest.importorskip("tensorstore", reason="no tensorstore wheel for this Python")
     assert_equal(tensorstore.open(tensorstore_spec(path)).result().read().result(), np.arange(3))
+
+
+def test_links_keep_their_order_where_a_child_needs_a_later_one(store):
+    with h5py.File(store, "w", track_order=True) as f:
+        f["type"] = np.dtype("<i4")
+        f.create_dataset("data", (3,), dtype=f["type"])
+        f["hard"] = f.create_group("last", track_order=True)
+        f["last/inner"] = np.arange(3)
+        f["far"] = f["last/inner"]
+        f["soft"], f["elsewhere"] = h5py.SoftLink("/last"), h5py.ExternalLink("other.h5", "/x")
+        for name in ("type", "last", "elsewhere"):
+            f.move(name, name + " again")
+        expected = ["data", "hard", "far", "soft", "type again", "last again", "elsewhere again"]
+        assert list(f) == expected
+    for mode in ("r", "r+", "r"):
+        with h5py.File(store, mode) as f:
+            assert list(f) == expected and f["data"].id.get_type().committed()
+            assert [f.id.links.get_info(name.encode()).corder for name in expected[:7]] == list(range(7))
+            assert f["hard"] == f["last again"] and f["far"] == f["hard/inner"] and f["far"][2] == 2
+            if mode == "r+":
+                f["new"] = 1
+                expected = [*expected, "new"]
+
+
+def test_a_group_that_tracks_order_and_whose_members_need_one_another_in_turn(store):
+    """Each type is needed by the one before it, through an attribute or as a dataset's type."""
+    with h5py.File(store, "w") as f:
+        g = f.create_group("g", track_order=True)
+        for i in reversed(range(5)):
+            f[f"t{i}"] = np.dtype([("x", "<i4"), (f"y{i}", "<f8")])
+            f[f"t{i}"].attrs.create("next", np.zeros((), f[f"t{i}"].dtype), dtype=f[f"t{min(i + 1, 4)}"] if i < 4 else None)
+            f.create_dataset(f"d{i}", (2,), dtype=f[f"t{i}"])
+        for i in range(5):
+            f.move(f"d{i}", f"g/d{i}")
+            f.move(f"t{i}", f"g/t{i}")
+        expected = list(g)
+    with h5py.File(store) as f:
+        assert list(f["g"]) == expected and len(expected) == 10
+        for i in range(5):
+            assert h5py.h5i.get_name(f[f"g/d{i}"].id.get_type()) == f"/g/t{i}".encode()
+
+
+def test_hard_links_are_counted_before_all_of_them_were_followed(store):
+    with h5py.File(store, "w") as f:
+        f["a/x"] = 1
+        f["b/y"] = f["a/x"]
+        f["b/root"] = f["/"]
+        f["c/d/x"] = f["a/x"]
+    with h5py.File(store) as f:
+        assert h5py.h5o.get_info(f["a/x"].id).rc == 3
+    with h5py.File(store, "r+") as f:
+        assert h5py.h5o.get_info(f.id).rc == 2
+        del f["c"]
+        assert h5py.h5o.get_info(f["b/y"].id).rc == 2
+    with h5py.File(store, "r") as f:
+        counts = {}
+        h5py.h5o.visit(f.id, lambda name, info: counts.update({name: info.rc}), info=True)
+        assert counts[b"a"] == 1 and counts[b"a/x"] == 2

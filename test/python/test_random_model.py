@@ -56,10 +56,7 @@ def comparable(said):
     said = without_removed_types(without_limits(said))
     for description in said.values():
         ranked(description["attributes"])
-        # Not compared: a child that another one needs is loaded before it, and links not followed are not counted.
-        for link in description.get("links", {}).values():
-            link.pop("order"), link.pop("order valid")
-        description.pop("links by creation", None), description.pop("links to it")
+        ranked(description.get("links", {}))
     return said
 
 

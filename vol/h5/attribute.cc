@@ -12,9 +12,11 @@ namespace {
 // on any). By index, the index is among attributes, not links.
 Result<Place> LocateOwner(void* object, const H5VL_loc_params_t* loc, const char* name) {
   H5ZARR_ASSIGN_OR_RETURN(Place at, Locate(AsObject(object), loc));
-  // The one attribute that is not there from the beginning.
-  const bool concerned = name == nullptr || std::strcmp(name, "REFERENCE_LIST") == 0;
-  if (concerned && at.store() != nullptr) {
+  if (at.store() == nullptr || at.node == nullptr) return at;
+  // The one attribute that is not there from the beginning. (Those after it are then made anew, and must not be
+  // open.)
+  if (name == nullptr || std::strcmp(name, "REFERENCE_LIST") == 0 ||
+      shadow::HasAttributesAfterReferences(at.node->node.attributes())) {
     H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
   }
   return at;
@@ -47,6 +49,10 @@ void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, 
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
     H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
     if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(name));
+    if (at.store() != nullptr && at.node != nullptr &&
+        shadow::TracksAttributeOrder(at.node->node.attributes())) {
+      H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
+    }
     void* under = H5VLattr_create(at.under(), &at.loc, host::NativeConnector(), name, type, space,
                                   acpl, aapl, dxpl, request);
     if (under != nullptr && at.store() != nullptr) at.store()->NoteNewAttribute(at.node, name);

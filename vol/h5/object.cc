@@ -21,6 +21,7 @@ Status GetInfo(const Place& at, H5VL_object_get_args_t* args, hid_t dxpl, void**
   if ((fields & H5O_INFO_NUM_ATTRS) != 0 && at.store() != nullptr) {
     H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
   }
+  if ((fields & H5O_INFO_BASIC) != 0 && at.store() != nullptr) at.store()->CountHardLinks();
   H5VL_object_get_args_t native_args = *args;
   if ((fields & H5O_INFO_TIME) != 0) native_args.args.get_info.fields |= H5O_INFO_BASIC;
   H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
@@ -96,7 +97,10 @@ herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
     switch (args->op_type) {
       case H5VL_OBJECT_CHANGE_REF_COUNT: H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object)); break;
-      case H5VL_OBJECT_VISIT: H5ZARR_RETURN_IF_ERROR(FillForVisit(at)); break;
+      case H5VL_OBJECT_VISIT:
+        H5ZARR_RETURN_IF_ERROR(FillForVisit(at));
+        if (at.store() != nullptr) at.store()->CountHardLinks();
+        break;
       case H5VL_OBJECT_EXISTS: case H5VL_OBJECT_LOOKUP: break;
       case H5VL_OBJECT_FLUSH:
         if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Save());

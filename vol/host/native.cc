@@ -160,6 +160,40 @@ Result<std::vector<std::string>> LinkNames(NativeObject group, H5_index_t order)
   return names;
 }
 
+Result<std::vector<std::string>> AttributeNames(NativeObject object) {
+  H5O_info2_t info;
+  H5VL_object_get_args_t get;
+  get.op_type = H5VL_OBJECT_GET_INFO;
+  get.args.get_info.oinfo = &info;
+  get.args.get_info.fields = H5O_INFO_NUM_ATTRS;
+  const H5VL_loc_params_t self = LocSelf(object.type);
+  if (H5VLobject_get(object.under, &self, NativeConnector(), &get, DefaultDxpl(), nullptr) < 0) {
+    return AlreadyReported();
+  }
+  std::vector<std::string> names;
+  std::string name(255, '\0');
+  for (hsize_t i = 0; i < info.num_attrs; ++i) {
+    H5VL_attr_get_args_t args;
+    args.op_type = H5VL_ATTR_GET_NAME;
+    H5VL_loc_params_t& loc = args.args.get_name.loc_params;
+    loc = self;
+    loc.type = H5VL_OBJECT_BY_IDX;
+    loc.loc_data.loc_by_idx = {".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
+    for (std::size_t length = 0;; name.resize(length)) {
+      args.args.get_name.buf_size = name.size() + 1;
+      args.args.get_name.buf = name.data();
+      args.args.get_name.attr_name_len = &length;
+      if (H5VLattr_get(object.under, NativeConnector(), &args, DefaultDxpl(), nullptr) < 0) {
+        return AlreadyReported();
+      }
+      if (length > name.size()) continue;
+      names.push_back(name.substr(0, length));
+      break;
+    }
+  }
+  return names;
+}
+
 Result<std::vector<LinkName>> Links(NativeObject group, H5_index_t order) {
   H5ZARR_ASSIGN_OR_RETURN(std::vector<std::string> names, LinkNames(group, order));
   std::vector<LinkName> links;

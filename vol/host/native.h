@@ -107,6 +107,9 @@ struct LinkName {
 Result<std::vector<LinkName>> Links(NativeObject group, H5_index_t order);
 Result<std::vector<std::string>> LinkNames(NativeObject group, H5_index_t order);
 
+// The names of an object's attributes, in the order they were made where that is tracked.
+Result<std::vector<std::string>> AttributeNames(NativeObject object);
+
 // Runs `change`, which removes a message (a link, an attribute) from the header of `object` and may thereby
 // lower the link count of that same object. In headers as new as a shadow's, HDF5 keeps a count above one
 // as a message, too, and loses its place when that one goes while it is removing the other: it crashes

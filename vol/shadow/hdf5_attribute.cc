@@ -52,6 +52,19 @@ void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
   if (is_text && !shown->contains("_Encoding")) (*shown)["_Encoding"] = "utf-8";
 }
 
+// Members that `order` does not name come last.
+Json InOrder(Json members, const Json& order) {
+  Json ordered = Json::object();
+  for (const Json& name : order) {
+    const auto found = name.is_string() ? members.find(name.get_ref<const std::string&>()) : members.end();
+    if (found == members.end()) continue;
+    ordered[found.key()] = std::move(*found);
+    members.erase(found);
+  }
+  for (auto& [name, value] : members.items()) ordered[name] = std::move(value);
+  return ordered;
+}
+
 }  // namespace
 
 bool WrittenAsFill(const Json& attributes) { return Hdf5Member(attributes, "written") == true; }
@@ -72,7 +85,8 @@ Json AttributesForProgram(const zarr::Node& node) {
     if (!units.empty()) shown["units"] = units;
   }
   if (node.is_array() && !HasHdf5(attributes)) AddForNetcdf(node.array(), &shown);
-  return shown;
+  const Json order = Hdf5Member(attributes, "attr_order");
+  return order.is_array() ? InOrder(std::move(shown), order) : shown;
 }
 
 Status CheckAttributeName(std::string_view name) {
@@ -156,6 +170,15 @@ Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list) {
     return host::AlreadyReported();
   }
   return OkStatus();
+}
+
+bool TracksAttributeOrder(const Json& attributes) {
+  return !Hdf5Member(attributes, "attr_order").is_null();
+}
+
+bool HasAttributesAfterReferences(const Json& attributes) {
+  const Json order = Hdf5Member(attributes, "attr_order");
+  return order.is_array() && std::find(order.begin(), order.end(), "REFERENCE_LIST") < order.end() - 1;
 }
 
 bool HasCreationOrder(const Json& attributes) {
@@ -309,6 +332,20 @@ Result<bool> NativeAttributeExists(host::NativeObject object, const std::string&
     return host::AlreadyReported();
   }
   return exists != 0;
+}
+
+Status DeleteNativeAttribute(host::NativeObject object, const std::string& name) {
+  H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(object, name));
+  if (!exists) return OkStatus();
+  H5VL_attr_specific_args_t args;
+  args.op_type = H5VL_ATTR_DELETE;
+  args.args.del.name = name.c_str();
+  const H5VL_loc_params_t loc = host::LocSelf(object.type);
+  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
+                        nullptr) < 0) {
+    return host::AlreadyReported();
+  }
+  return OkStatus();
 }
 
 }  // namespace h5zarr::shadow

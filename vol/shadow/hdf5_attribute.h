@@ -18,7 +18,7 @@ namespace h5zarr::shadow {
 // storage for such a dataset, and its tools tell it from one that was never written.
 bool WrittenAsFill(const Json& attributes);
 
-// A node's attributes as an HDF5 program sees them, in order: no hidden ones, nor names that HDF5
+// A node's attributes as an HDF5 program sees them, in the order of creation where `_hdf5.attr_order` lists it: no hidden ones, nor names that HDF5
 // cannot have; its own of a hidden name (kept in `_hdf5.escaped`); with units of datetimes.
 Json AttributesForProgram(const zarr::Node& node);
 
@@ -39,13 +39,16 @@ void RenameAttribute(Json* attributes, const std::string& from, const std::strin
 void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);
 void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute);
 
-// The creation orders an object tracks: `_hdf5.order` lists a group's links, `_hdf5.attr_order` says that
-// the order of attributes is theirs. Note… looks at the property list an object is created with, Restore…
+// The creation orders an object tracks: `_hdf5.order` lists a group's links, `_hdf5.attr_order` lists attributes, or
+// says `true` where they are in order. Note… looks at the property list an object is created with, Restore…
 // sets up one for an object that is loaded.
 void NoteAttributeOrder(hid_t creation_list, Json* attributes);
 Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list);
 Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list);
 bool HasCreationOrder(const Json& attributes);  // whether RestoreCreationOrder does anything
+bool TracksAttributeOrder(const Json& attributes);
+// Whether some attributes were made after REFERENCE_LIST, which is in the shadow only when it is asked for.
+bool HasAttributesAfterReferences(const Json& attributes);
 bool TracksLinkOrder(hid_t group_creation_list);
 
 // Creates (an attribute of that name must not exist) and reads an attribute of a native object.
@@ -67,6 +70,7 @@ Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std
 // The comment of a native object, "" where it has none.
 Result<std::string> ReadNativeComment(host::NativeObject object);
 Status WriteNativeComment(host::NativeObject object, const std::string& comment);
+Status DeleteNativeAttribute(host::NativeObject object, const std::string& name);  // if it is there
 Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name);
 
 }  // namespace h5zarr::shadow

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "host/native.h"
 #include "shadow/dataset_map.h"
 #include "shadow/moved_references.h"
 #include "shadow/virtual_layout.h"
@@ -46,6 +47,9 @@ struct GroupState {
   bool filled = false;                      // every child is in `links`
   bool filling = false;                     // being filled: children load one by one
   std::set<std::string> loading;            // links being loaded (hard ones may lead in circles)
+  std::string at_turn;                      // while filling: the link that is made now
+  std::set<std::string> early;              // links that were needed before their turn, and the group without
+  host::NativeHandle early_group;           // a name they are in until then: see StoreFile::OpenForLink
   std::map<std::string, LinkState> links;   // the shadow's links, while known
   std::set<std::string> absent;             // names known to be no child
   std::optional<std::vector<std::string>> names;  // cached listing of an unfilled group

@@ -190,6 +190,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status CompleteAttributes(const NodePtr& node);
   // Before HDF5 removes a link: loads all there is where nodes have further hard links.
   Status LoadHardLinks();
+  // The same before HDF5 counts them, as far as all there is can be known.
+  void CountHardLinks();
   // Before HDF5 moves the link `from`: loads what will have to say a new path, of the node or of what
   // is below it. `to_parent` may be null.
   Status LoadForMove(const Resolution& from, const NodePtr& to_parent);
@@ -273,6 +275,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // What is linked in a group, in the order of creation where that is kept; some twice.
   Result<std::vector<std::string>> ChildNames(const NodePtr& group);
   Status FillGroup(const NodePtr& group);
+  Status LoadChildren(const NodePtr& group, const std::vector<std::string>& names);
   Status LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadDataset(const NodePtr& group, const std::string& name, zarr::Node node);
   Status LoadVirtual(const NodePtr& group, const std::string& name, zarr::Node node);
@@ -290,6 +293,13 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadRoot();
   NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
                    uint64_t token, zarr::Node node);
+
+  // store_file_order.cc
+  Result<host::NativeHandle> OpenForLink(const NodePtr& group, const std::string& name);
+  Status MakeEarlyGroup(const NodePtr& group);
+  Status LinkEarly(const NodePtr& group, const std::string& name);
+  Status OrderAttributes(const NodePtr& node, host::NativeObject native);
+  Status EncodeAttributeOrder(const NodePtr& node, host::NativeObject native);
 
   // store_file_dimensions.cc
   Result<const std::map<std::string, BareDimension>*> BareDimensions(const NodePtr& group);
@@ -325,7 +335,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void TellOthersOfConsolidated();
   Status CatchUpAt(const std::string& path);
   static bool IsOfOneDocument(const NodeState& node);
-  static void LookAgain(const NodePtr& group);
+  void LookAgain(const NodePtr& group);
   Status LetGo(const NodePtr& node, const Status& why);
   Result<std::vector<Json>> GroupsAround();
   Status RefuseHardLinksAround();
@@ -396,6 +406,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   std::string root_array_name_;
   bool is_netcdf_ = false;           // see IsNetcdf
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
+  bool hard_links_counted_ = false;  // see CountHardLinks
   bool saving_ = false;              // closing what saving opened is no reason to save
   bool change_noted_ = false;        // consolidated metadata was looked at and invalidated
   bool had_consolidated_ = false;    // …and is rewritten at the last close

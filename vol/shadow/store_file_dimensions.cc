@@ -342,8 +342,9 @@ Status StoreFile::CompleteAttributes(const NodePtr& node) {
   Json list = Json::array();
   for (const auto& [path, dimension] : users) list.push_back({"/" + path, dimension});
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
-  return AddAttribute(native.object(), "REFERENCE_LIST", list, ReferenceListForm(users.size()),
-                      References());
+  H5ZARR_RETURN_IF_ERROR(AddAttribute(native.object(), "REFERENCE_LIST", list,
+                                      ReferenceListForm(users.size()), References()));
+  return OrderAttributes(node, native.object());
 }
 
 // --- saving --------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "base/shortage.h"
 #include "shadow/conventions.h"
+#include "shadow/hard_links.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/json_text.h"
 #include "shadow/store_file.h"
@@ -51,20 +52,6 @@ Status CreateExternalLink(NativeObject group, const std::string& name, const std
   return OkStatus();
 }
 
-Status CreateHardLink(NativeObject group, const std::string& name, NativeObject target) {
-  H5VL_link_create_args_t args;
-  args.op_type = H5VL_LINK_CREATE_HARD;
-  args.args.hard.curr_obj = target.under;
-  // By itself: HDF5 takes any other location for a name.
-  args.args.hard.curr_loc_params = host::LocSelf(target.type);
-  const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), H5P_LST_LINK_CREATE_ID_g,
-                      H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  return OkStatus();
-}
-
 Result<NativeHandle> CommitDatatype(const NativeHandle& group, const std::string& name, hid_t type,
                                     hid_t tcpl) {
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
@@ -87,6 +74,18 @@ class LoadingScope {
  private:
   const NodePtr group_;
   const std::string name_;
+};
+
+// A flag that is set until the scope ends, and then what it was.
+class FlagScope {
+ public:
+  explicit FlagScope(bool* flag) : flag_(flag), before_(*flag) { *flag_ = true; }
+  FlagScope(const FlagScope&) = delete;
+  ~FlagScope() { *flag_ = before_; }
+
+ private:
+  bool* const flag_;
+  const bool before_;
 };
 
 // A group whose children cannot be known: opening it says why, and the rest of the store can be shown.
@@ -139,7 +138,9 @@ Status StoreFile::LoadHeader(const NodePtr& group, const NodePtr& child, NativeO
 
 Status StoreFile::LoadHeaderNow(const NodePtr& group, const NodePtr& child, NativeObject native) {
   H5ZARR_RETURN_IF_ERROR(LoadAttributes(child, native));
-  return child->node.is_array() ? LoadDimensions(group, child, native) : OkStatus();
+  if (!child->node.is_array()) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(LoadDimensions(group, child, native));
+  return OrderAttributes(child, native);
 }
 
 // Loads the header of `child` if it waits: whoever asks what a child is, in the middle, cannot wait.
@@ -168,6 +169,7 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   if (state.filled || state.links.count(name) || state.absent.count(name)) return OkStatus();
   // Links get their creation order in the shadow as they are made there.
   if (state.ordered && !state.filling) return Fill(group, false);
+  const FlagScope loading(&hard_links_counted_);
   if (root_is_array_) {
     if (group == root_ && name == root_array_name_) {
       return LoadDataset(group, name, root_node_);
@@ -225,7 +227,8 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       link.target = target.node;
       H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object,
                               host::OpenByToken(Location(), target.node->token));
-      H5ZARR_RETURN_IF_ERROR(CreateHardLink(native.object(), name, object.object()));
+      H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, OpenForLink(group, name));
+      H5ZARR_RETURN_IF_ERROR(CreateHardLink(parent.object(), name, object.object()));
     } else {
       link.kind = LinkState::Kind::kSoft;
       link.soft_target = stored.path;
@@ -293,7 +296,7 @@ Result<std::optional<ElementMap>> StoreFile::LookAtObjects(const zarr::Node& nod
 }
 
 Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr::Node node) {
-  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, OpenForLink(group, name));
   const Handle gcpl(H5Pcreate(H5P_CLS_GROUP_CREATE_ID_g));
   const bool ordered = !Hdf5Member(node.attributes(), "order").is_null();
   H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(node.attributes(), gcpl.get()));
@@ -320,7 +323,7 @@ Result<NativeHandle> StoreFile::CreateDataset(const NodePtr& group, const std::s
   if (image_ != nullptr) {
     H5ZARR_RETURN_IF_ERROR(image_->adapt(JoinPath(group->path, name), type, &space, &dcpl));
   }
-  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, OpenForLink(group, name));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
       H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
@@ -434,7 +437,7 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
   if (!type.ok()) return LoadBroken(group, name, type.status());
   const Handle tcpl(H5Pcopy(H5P_LST_DATATYPE_CREATE_ID_g));
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), tcpl.get()));
-  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, OpenForLink(group, name));
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native,
                           CommitDatatype(parent, name, type->get(), tcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
@@ -449,7 +452,7 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
 Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
   if (!type.valid() || H5Tset_tag(type.get(), "not to be opened") < 0) return host::AlreadyReported();
-  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, OpenForLink(group, name));
   H5ZARR_ASSIGN_OR_RETURN(
       const NativeHandle native,
       CommitDatatype(parent, name, type.get(), H5P_LST_DATATYPE_CREATE_ID_g));
@@ -467,6 +470,7 @@ Status StoreFile::LoadAttributes(const NodePtr& node, NativeObject native) {
   if (const std::optional<std::string> text = TextFromJson(comment)) {
     H5ZARR_RETURN_IF_ERROR(WriteNativeComment(native, *text));
   }
+  const FlagScope loading(&hard_links_counted_);
   const Json attributes = AttributesForProgram(node->node);
   for (const auto& [name, stored] : attributes.items()) {
     H5ZARR_RETURN_IF_ERROR(LoadAttribute(node->node, name, stored, native));
@@ -521,13 +525,7 @@ Status StoreFile::FillGroup(const NodePtr& group) {
   }
   H5ZARR_RETURN_IF_ERROR(names.status());
   if (image_ != nullptr) H5ZARR_RETURN_IF_ERROR(image_->admit(names->size()));
-  group->group.filling = true;
-  Status loaded;
-  for (const std::string& name : *names) {
-    loaded = LoadChild(group, name);
-    if (!loaded.ok()) break;
-  }
-  group->group.filling = false;
+  const Status loaded = LoadChildren(group, *names);
   group->group.filled = loaded.ok();
   const Status headers = LoadHeaders(group);
   H5ZARR_RETURN_IF_ERROR(loaded);

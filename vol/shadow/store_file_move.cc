@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/error_stack.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/hdf5_attribute.h"
 #include "shadow/store_file.h"
@@ -29,6 +30,15 @@ bool StoreFile::MayHaveReferences() const {
 Status StoreFile::LoadHardLinks() {
   H5ZARR_RETURN_IF_ERROR(RefuseHardLinksAround());
   return MayHaveHardLinks() ? Fill(root_, true) : OkStatus();
+}
+
+// A failure is no reason to say nothing of an object that is there. (While something is loaded they pass for
+// counted: HDF5 asks what the committed types are that it is handed then.)
+void StoreFile::CountHardLinks() {
+  if (hard_links_counted_ || saving_ || !MayHaveHardLinks()) return;
+  hard_links_counted_ = true;
+  const host::KeepErrors keep;
+  (void)Fill(root_, true).ok();
 }
 
 Status StoreFile::LoadForMove(const Resolution& from, const NodePtr& to_parent) {

@@ -129,6 +129,7 @@ void StoreFile::LookAgain(const NodePtr& group) {
   group->group.absent.clear();
   group->group.names.reset();
   group->group.filled = false;
+  hard_links_counted_ = false;
 }
 
 // A node is no more, or no longer what it was: it leaves the shadow, and whoever has it open gets `why`.

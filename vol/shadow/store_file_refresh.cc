@@ -16,20 +16,6 @@ namespace {
 using host::NativeHandle;
 using host::NativeObject;
 
-Status DeleteNativeAttribute(NativeObject object, const std::string& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(object, name));
-  if (!exists) return OkStatus();
-  H5VL_attr_specific_args_t args;
-  args.op_type = H5VL_ATTR_DELETE;
-  args.args.del.name = name.c_str();
-  const H5VL_loc_params_t loc = host::LocSelf(object.type);
-  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                        nullptr) < 0) {
-    return host::AlreadyReported();
-  }
-  return OkStatus();
-}
-
 NodeState::Kind KindOf(const zarr::Node& node) {
   if (node.is_array() || IsVirtualNode(node.attributes())) return NodeState::Kind::kDataset;
   if (Hdf5Member(node.attributes(), "kind") == "datatype") return NodeState::Kind::kDatatype;

@@ -276,7 +276,8 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     }
     SetAttribute(&node->node.attributes(), name, &*encoded);
   }
-  return dimensions ? EncodeDimensions(node, native.object()) : OkStatus();
+  if (dimensions) H5ZARR_RETURN_IF_ERROR(EncodeDimensions(node, native.object()));
+  return EncodeAttributeOrder(node, native.object());
 }
 
 // Written by a library of netCDF's, which leaves its name in the root.

@@ -12,7 +12,7 @@ from support import environment
 pytestmark = needs_command
 
 SIDE_MIB = 384
-BUDGET_MIB = 256 + 64  # the defaults of `memory` and, beside it, of `cache_bytes`
+BUDGET_MIB = 256  # the default of `memory`
 
 # The peak of one child is asked for in a process that has no other.
 PEAK = """
@@ -26,7 +26,6 @@ LAYOUTS = {
     "one long row": {"shape": (1, SIDE_MIB << 17)},
     "chunks": {"chunks": (1 << 17,)},
     "small chunks": {"chunks": (1 << 14,)},
-    "chunks of other filters": {"chunks": (1 << 17,), "fletcher32": True},
 }
 
 

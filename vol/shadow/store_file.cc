@@ -30,6 +30,12 @@ std::string RootArrayName(const std::string& path) {
   return name.empty() ? "data" : name;
 }
 
+// Errors of documents name the document alone; those of a root are all that a program sees.
+Status NamingTheDamaged(Status why, const std::string& path) {
+  const bool is_damaged = why.code() == StatusCode::kCorrupt || why.code() == StatusCode::kUnsupported;
+  return is_damaged ? why.WithContext("'" + ShownName(path) + "'") : why;
+}
+
 }  // namespace
 
 std::deque<std::string> SplitPath(std::string_view path) {
@@ -79,17 +85,14 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
     return store;
   }
   if (!writable) store->hierarchy_.KeepRead();
-  Result<std::optional<zarr::Node>> opened = store->hierarchy_.Open("");
-  const bool is_damaged = opened.status().code() == StatusCode::kCorrupt ||
-                          opened.status().code() == StatusCode::kUnsupported;
-  if (is_damaged) return opened.status().WithContext("'" + ShownName(store->path_) + "'");
-  H5ZARR_ASSIGN_OR_RETURN(std::optional<zarr::Node> root, std::move(opened));
-  if (!root) return NotFoundError("no Zarr store at " + ShownName(store->path_));
-  if (root->is_array()) {
+  Result<std::optional<zarr::Node>> root = store->hierarchy_.Open("");
+  if (!root.ok()) return NamingTheDamaged(root.status(), store->path_);
+  if (!*root) return NotFoundError("no Zarr store at " + ShownName(store->path_));
+  if ((*root)->is_array()) {
     store->root_is_array_ = true;
     store->root_array_name_ = RootArrayName(store->path_);
   }
-  store->root_node_ = std::move(*root);
+  store->root_node_ = std::move(**root);
   store->config_.zarr_format = store->root_is_array_ ? store->root_node_.array().zarr_format
                                                      : store->root_node_.group().zarr_format;
   return store;

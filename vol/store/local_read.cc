@@ -137,7 +137,8 @@ class BatchReader {
     if (fstat(object.file.fd(), &info) != 0) return read;
     const Generation now = GenerationOf(info);
     if (now.words[1] == object.generation.words[1] && now.words[2] == object.generation.words[2]) return read;
-    return ChangedError("'" + path + "' has been changed while it was read");
+    const std::string what = read.ok() ? "'" + path + "'" : read.message() + ": it";
+    return ChangedError(what + " has been changed while it was read");
   }
 
   // The bytes that `op` means, checked against the object's size.

@@ -18,8 +18,9 @@ namespace h5zarr::shadow {
 // storage for such a dataset, and its tools tell it from one that was never written.
 bool WrittenAsFill(const Json& attributes);
 
-// A node's attributes as an HDF5 program sees them, in the order of creation where `_hdf5.attr_order` lists it: no hidden ones, nor names that HDF5
-// cannot have; its own of a hidden name (kept in `_hdf5.escaped`); with units of datetimes.
+// A node's attributes as an HDF5 program sees them, in the order of creation where `_hdf5.attr_order` lists it: no
+// hidden ones, nor names that HDF5 cannot have; its own of a hidden name (kept in `_hdf5.escaped`); with units of
+// datetimes.
 Json AttributesForProgram(const zarr::Node& node);
 
 // kInvalidArgument for the name of a new attribute that JSON cannot hold.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -201,7 +202,12 @@ Result<Json> MergeMember(const std::string& name, const Versions& versions) {
   if (name == "link_csets") return MergeMap(base, ours, theirs, "the character set of link");
   if (name == "dimensions") return MergeMap(base, ours, theirs, "dimension");
   if (name == "user_links") return MergeList(base, ours, theirs, "link");
-  if (name == "order" && ours.is_array() && theirs.is_array()) return JoinOrders(base, ours, theirs);
+  if (name == "order" || name == "attr_order") {
+    if (ours.is_array() && theirs.is_array()) return JoinOrders(base, ours, theirs);
+    // `true`: attributes are in the order of the document, about which a list says more.
+    if (ours == true && theirs.is_array()) return theirs;
+    if (theirs == true && ours.is_array()) return ours;
+  }
   if (name == "times" && ours.is_object() && theirs.is_object()) return LaterTimes(ours, theirs);
   H5ZARR_ASSIGN_OR_RETURN(const bool is_ours, IsOurs(versions, "member '_hdf5." + name + "'"));
   return is_ours ? ours : theirs;
@@ -251,11 +257,6 @@ Status MergeDimensions(const zarr::ArrayMetadata& base, const zarr::ArrayMetadat
   return OkStatus();
 }
 
-bool IsSameArray(const zarr::ArrayMetadata& a, const zarr::ArrayMetadata& b) {
-  return a.zarr_format == b.zarr_format && a.rank() == b.rank() && a.dtype == b.dtype &&
-         a.chunk_shape == b.chunk_shape && a.key_encoding == b.key_encoding && a.fill == b.fill && a.codecs == b.codecs;
-}
-
 Status MergeArray(const zarr::ArrayMetadata& base, const zarr::ArrayMetadata& ours, const zarr::ArrayMetadata& theirs,
                   zarr::ArrayMetadata* merged) {
   const Versions shapes{Json(base.shape), Json(ours.shape), Json(theirs.shape)};
@@ -266,13 +267,22 @@ Status MergeArray(const zarr::ArrayMetadata& base, const zarr::ArrayMetadata& ou
 }
 
 Status CheckSameNode(const zarr::Node& base, const zarr::Node& theirs) {
-  bool same = base.is_array() == theirs.is_array() && (!base.is_array() || IsSameArray(base.array(), theirs.array()));
-  same = same && Hdf5Member(base.attributes(), "virtual").is_null() == Hdf5Member(theirs.attributes(), "virtual").is_null();
-  for (const char* member : kIdentityMembers) {
-    same = same && Same(Hdf5Member(base.attributes(), member), Hdf5Member(theirs.attributes(), member));
+  std::optional<std::string> difference;
+  if (base.is_array() && theirs.is_array()) {
+    difference = zarr::DifferenceOfElements(base.array(), theirs.array());
+  } else if (base.is_array() != theirs.is_array()) {
+    difference = theirs.is_array() ? "an array now" : "a group now";
   }
-  return same ? OkStatus()
-              : ChangedError("the object was replaced by another one while it was open: what was changed here is not stored");
+  const auto differs = [&](const char* member) {
+    return !Same(Hdf5Member(base.attributes(), member), Hdf5Member(theirs.attributes(), member));
+  };
+  if (Hdf5Member(base.attributes(), "virtual").is_null() != Hdf5Member(theirs.attributes(), "virtual").is_null() ||
+      std::any_of(kIdentityMembers.begin(), kIdentityMembers.end(), differs)) {
+    difference = "of another kind or type";
+  }
+  if (!difference) return OkStatus();
+  return ChangedError("the object was replaced by another one while it was open (" + *difference +
+                      "): what was changed here is not stored");
 }
 
 }  // namespace

@@ -86,6 +86,14 @@ TEST_CASE("links are joined by name, and orders of creation without what either 
   const auto order = [](const std::string& names) { return R"({"_hdf5":{"version":1,"order":[)" + names + "]}}"; };
   CHECK(MergedGroups(order(R"("a","b","c")"), order(R"("a","c","x")"), order(R"("a","b","y")")) ==
         order(R"("a","y","x")"));
+  // That of attributes is listed, or that of the document.
+  const auto attributes = [](const std::string& how) { return R"({"_hdf5":{"version":1,"attr_order":)" + how + "}}"; };
+  CHECK(MergedGroups(attributes(R"(["b"])"), attributes(R"(["b","x"])"), attributes(R"(["b","y"])")) ==
+        attributes(R"(["b","y","x"])"));
+  CHECK(MergedGroups(attributes("true"), attributes(R"(["x","a"])"), attributes(R"(["y","a"])")) ==
+        attributes(R"(["y","a","x"])"));
+  CHECK(MergedGroups(attributes(R"(["b"])"), attributes("true"), attributes(R"(["y","b"])")) ==
+        attributes(R"(["y","b"])"));
 }
 
 TEST_CASE("the later time of change counts") {

@@ -202,6 +202,13 @@ def test_what_is_written_and_not_saved_yet_is_no_readers(made):
         assert f.attrs["k"] == 5
 
 
+def test_another_store_that_is_written_meanwhile_makes_no_difference(made, tmp_path):
+    with h5py.File(tmp_path / "log.zarr", "w") as log:
+        number = rest(made)
+        log["seen"] = number
+        assert look(made) == number
+
+
 def test_another_access_list_is_heeded(made):
     rest(made)
     with h5py.File(made, "r", rdcc_nbytes=12345, libver=("v110", "latest")) as f:

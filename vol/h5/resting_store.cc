@@ -21,9 +21,14 @@ bool IsDefaultConnector() {
   return H5VLget_value(connector, &value) >= 0 && value == H5ZARR_CONNECTOR_VALUE;
 }
 
-bool AnyIsWritten() {
+// Whether the store at `path`, one around it or a part of it is open for writing: not all of it may be saved.
+bool IsWritten(const std::string& path) {
   const auto stores = GetConnector().stores.All();
-  return std::any_of(stores.begin(), stores.end(), [](const auto& store) { return store->writable(); });
+  return std::any_of(stores.begin(), stores.end(), [&](const auto& store) {
+    const std::string& other = store->path();
+    return store->writable() &&
+           (other == path || shadow::IsBelow(other, path) || shadow::IsBelow(path, other));
+  });
 }
 
 }  // namespace
@@ -65,7 +70,7 @@ void* RestingStore::Find(const FileName& name, unsigned flags, hid_t fapl,
                          std::shared_ptr<shadow::StoreFile>* store) {
   if (store_ == nullptr || name.path != path_) return nullptr;
   const host::KeepErrors keep;
-  if (name.given == given_ && flags == H5F_ACC_RDONLY && store_->MayRest() && !AnyIsWritten() &&
+  if (name.given == given_ && flags == H5F_ACC_RDONLY && store_->MayRest() && !IsWritten(path_) &&
       H5Pequal(fapl_.get(), fapl) > 0 && IsPlainFolder(path_) && store_->IsStillStored()) {
     store_->Rest();  // objects may have outlived the file, and read
     *store = store_;

@@ -1,4 +1,4 @@
-// The names that versioned-hdf5 gives to its datasets. (Mappings are test_native_reads.py's.)
+// The names that versioned-hdf5 gives to its datasets. (Mappings are test_native_virtual_reads.py's.)
 #include "transfer/versioned_map.h"
 
 #include "catch.h"

@@ -14,7 +14,6 @@
 #include "host/native.h"
 #include "transfer/raw_header.h"
 #include "transfer/slot_map.h"
-#include "transfer/versioned_map.h"
 
 namespace h5zarr::transfer {
 namespace {
@@ -53,7 +52,9 @@ Result<host::NativeHandle> OpenDataset(void* beside, const std::string& path) {
   return opened;
 }
 
-// The slots of all chunks of `grid`, in C order.
+constexpr uint64_t kNoSlot = UINT64_MAX;
+
+// The slots of all chunks of `grid`, in C order; kNoSlot where one is fill.
 Result<std::vector<uint64_t>> SlotsIn(const ChunkMap& map, std::span<const uint64_t> grid) {
   const auto chunks = CheckedProduct(grid);
   if (!chunks || map.slots.size() > *chunks) return UnsupportedError("more chunks than there can be");
@@ -105,7 +106,9 @@ Result<std::vector<uint64_t>> SlotsByHdf5(void* dataset, void* raw, const std::s
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
   H5ZARR_ASSIGN_OR_RETURN(const Handle raw_dcpl, AskDataset(raw, H5VL_DATASET_GET_DCPL));
   if (!SameFill(type.get(), dcpl.get(), raw_dcpl.get())) return UnsupportedError("another fill value");
-  return SlotsOf(dcpl.get(), raw_path, plan.extent, plan.chunk);
+  H5ZARR_ASSIGN_OR_RETURN(
+      const ChunkMap map, MapByHdf5({raw_path, plan.extent, plan.chunk, plan.extent.size()}, dcpl.get()));
+  return SlotsIn(map, plan.grid);
 }
 
 }  // namespace

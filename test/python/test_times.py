@@ -44,6 +44,17 @@ def test_times_are_kept_where_a_file_keeps_them(tmp_path, libver):
     assert shown[1]["dTrue"][0] > 0 and shown[1]["dFalse"][0] == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_a_dataset_made_like_another_tracks_as_it_does(tmp_path, libver, kind):
+    with h5py.File(tmp_path / ("f" + kind), "w", libver=libver) as f:
+        for tracks in (False, True):
+            d = f.create_dataset(f"d{tracks}", data=[1, 2], track_times=tracks)
+            like = f.create_dataset_like(f"like{tracks}", d)
+            assert d.id.get_create_plist().get_obj_track_times() == tracks
+            assert (h5py.h5g.get_objinfo(like.id).mtime > 0) == tracks
+
+
 def test_times_stay_until_an_object_changes(tmp_path):
     make(tmp_path / "f.zarr", "latest")
     made = times(tmp_path / "f.zarr")

@@ -255,6 +255,13 @@ def test_sharded_strings_come_back(store):
 
 def test_elements_that_no_reader_takes_are_refused(store):
     with h5py.File(store, "w") as f:
-        with pytest.raises((OSError, RuntimeError, ValueError), match="at most 64 MiB"):
-            f.create_dataset("x", (1,), dtype=f"S{(64 << 20) + 1}")
+        with pytest.raises((OSError, RuntimeError, ValueError), match="at most 256 MiB"):
+            f.create_dataset("x", (1,), dtype=f"S{(256 << 20) + 1}")
         f.create_dataset("y", (1,), dtype="S1000")
+
+
+def test_large_elements_come_back(store):
+    with h5py.File(store, "w") as f:
+        f.create_dataset("x", (3,), dtype=f"S{100_000_000}", chunks=True, compression="gzip")[1] = b"a" * 99_999_999
+    with h5py.File(store, "r") as f:
+        assert f["x"].chunks == (1,) and f["x"][0] == b"" and f["x"][1] == b"a" * 99_999_999

@@ -15,6 +15,7 @@
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
 #include "zarr/codec_specs.h"
+#include "zarr/metadata_parts.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -25,8 +26,6 @@ constexpr int kHdf5AttributeVersion = 1;
 constexpr uint64_t kMaxStoredFillBytes = uint64_t{1} << 30;  // see CheckFillSize
 // What a compact dataset may hold: an object header's message less its layout.
 constexpr uint64_t kMaxCompactBytes = 65536 - 4;
-// What readers of data types take (zarr/dtype_v2, dtype_v3).
-constexpr uint64_t kMaxElemBytes = 64 << 20;
 
 // A dataspace as values.
 struct Extent {
@@ -445,9 +444,9 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   H5ZARR_RETURN_IF_ERROR(CheckStorage(dcpl, plan.layout, extent, type));
   plan.null_space = extent.space_class == H5S_NULL;
   H5ZARR_ASSIGN_OR_RETURN(plan.element, MapToZarr(type, config.zarr_format));
-  if (plan.element.stored_bytes() > kMaxElemBytes) {
+  if (plan.element.stored_bytes() > zarr::kMaxItemBytes) {
     return UnsupportedError("elements of " + std::to_string(plan.element.stored_bytes()) +
-                            " bytes; at most 64 MiB are supported");
+                            " bytes; at most " + zarr::kMaxItemText + " are supported");
   }
   metadata.dtype = plan.element.dtype;
   Json hdf5 = Json::object();

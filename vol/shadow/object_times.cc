@@ -70,6 +70,7 @@ void AnswerTimes(const Json& attributes, H5O_info2_t* info) {
 
 Status RestoreTracking(const Json& attributes, hid_t list) {
   const Json times = Hdf5Member(attributes, kMember);
+  if (times.is_null()) return OkStatus();
   const bool tracks = !times.is_boolean() || times.get<bool>();
   return H5Pset_obj_track_times(list, tracks) < 0 ? host::AlreadyReported() : OkStatus();
 }

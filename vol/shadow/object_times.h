@@ -26,7 +26,8 @@ void TouchTimes(Json* attributes);
 // Puts the times that are kept into what a program has asked for; 0 for those that are not.
 void AnswerTimes(const Json& attributes, H5O_info2_t* info);
 
-// Sets in `list`, which is about to be given to a program, whether the object tracks its times.
+// Sets in `list`, which is about to be given to a program, whether the object tracks its times. Where nothing is kept
+// of that, it stays as the list says: an old format tells only of an object that was just made.
 Status RestoreTracking(const Json& attributes, hid_t list);
 
 }  // namespace h5zarr::shadow

@@ -99,7 +99,7 @@ Result<DType> ParseTypeString(const std::string& text) {
     dtype.item_bytes *= 4;
   }
   if (dtype.item_bytes > kMaxItemBytes) {
-    return UnsupportedError("dtype '" + text + "': elements of more than 64 MiB are not supported");
+    return UnsupportedError("dtype '" + text + "': elements of more than " + kMaxItemText + " are not supported");
   }
   if (dtype.has_endian() && text[0] == '|' && dtype.item_bytes > 0) {
     return NotADType(text, "the byte order is missing");

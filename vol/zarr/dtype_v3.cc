@@ -55,7 +55,7 @@ Result<uint64_t> LengthBytes(const CodecSpec& spec) {
                           ParseExtent(*member, "length_bytes of data type " + spec.name));
   if (length > kMaxItemBytes) {
     return UnsupportedError("data type " + spec.name + ": " + std::to_string(length) +
-                            " bytes; at most 64 MiB are supported");
+                            " bytes; at most " + kMaxItemText + " are supported");
   }
   return length;
 }
@@ -69,7 +69,7 @@ Result<DType> ParseRawBits(const std::string& name) {
   }
   if (bits % 8 != 0 || bits / 8 > kMaxItemBytes) {
     return UnsupportedError("data type '" + name +
-                            "': expected a multiple of 8 bits, at most 64 MiB");
+                            "': expected a multiple of 8 bits, at most " + kMaxItemText);
   }
   return DType::Raw(bits / 8);
 }

@@ -200,7 +200,7 @@ Status AppendField(DType* dtype, std::string name, std::vector<uint64_t> shape, 
   const auto elems = CheckedProduct(shape);
   const auto bytes = elems ? CheckedMul(*elems, member.item_bytes) : std::nullopt;
   if (!bytes || *bytes > kMaxItemBytes || dtype->item_bytes + *bytes > kMaxItemBytes) {
-    return UnsupportedError("field '" + name + "' makes an element of more than 64 MiB");
+    return UnsupportedError("field '" + name + "' makes an element of more than " + kMaxItemText);
   }
   DTypeField field;
   field.name = std::move(name);

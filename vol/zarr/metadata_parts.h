@@ -18,8 +18,8 @@
 namespace h5zarr::zarr {
 
 inline constexpr std::size_t kMaxRank = 32;  // HDF5's limit too
-inline constexpr uint64_t kMaxItemBytes = 64ull
-                                          << 20;  // of one element: its fill is kept in memory
+inline constexpr uint64_t kMaxItemBytes = 256ull << 20;  // of one element: its fill is kept in memory
+inline constexpr const char* kMaxItemText = "256 MiB";
 
 // Runs `body` and turns what third parties throw into a Status.
 template <typename Body>

@@ -48,7 +48,6 @@ void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, 
   return PathGuardPointer("attr_create", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
     H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
-    if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(name));
     if (at.store() != nullptr && at.node != nullptr &&
         shadow::TracksAttributeOrder(at.node->node.attributes())) {
       H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
@@ -153,9 +152,6 @@ herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_speci
     const bool changes = args->op_type != H5VL_ATTR_EXISTS && args->op_type != H5VL_ATTR_ITER;
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, NameOperatedOn(*args)));
     if (changes) H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
-    if (args->op_type == H5VL_ATTR_RENAME && at.store() != nullptr) {
-      H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(args->args.rename.new_name));
-    }
     std::string doomed;
     if (changes && at.store() != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(doomed, DoomedName(at.object, &at.loc, args));

@@ -193,7 +193,6 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
       const std::vector<std::string> names,
       AttributeNames(to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME));
   for (const std::string& name : names) {
-    H5ZARR_RETURN_IF_ERROR(shadow::CheckAttributeName(name));
     store.NoteAttribute(node, name);
   }
   return OkStatus();

@@ -64,6 +64,7 @@ Result<Json> CompoundType(const Json& members, const Json& first) {
 }  // namespace
 
 bool IsHiddenAttribute(std::string_view name) {
+  if (name.starts_with('\0')) return true;
   static constexpr std::string_view kHidden[] = {
       "_hdf5", "zarr_conventions", "_ARRAY_DIMENSIONS",
       // hdmf-zarr's

@@ -18,7 +18,7 @@ namespace h5zarr::shadow {
 using zarr::Json;
 
 // An attribute of the formats we read and write: never shown to HDF5 programs, whose own of such a
-// name are kept in `_hdf5.escaped`.
+// name are kept in `_hdf5.escaped`; so are those whose name is no UTF-8 (KeyOfName).
 bool IsHiddenAttribute(std::string_view name);
 
 // One dimension of extent 1 stands for a scalar: LINDI's _SCALAR, hdmf-zarr's zarr_dtype "scalar",

@@ -56,7 +56,8 @@ void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
 Json InOrder(Json members, const Json& order) {
   Json ordered = Json::object();
   for (const Json& name : order) {
-    const auto found = name.is_string() ? members.find(name.get_ref<const std::string&>()) : members.end();
+    const auto found =
+        name.is_string() ? members.find(NameOfKey(name.get_ref<const std::string&>())) : members.end();
     if (found == members.end()) continue;
     ordered[found.key()] = std::move(*found);
     members.erase(found);
@@ -78,7 +79,10 @@ Json AttributesForProgram(const zarr::Node& node) {
     }
   }
   const Json escaped = Hdf5Member(attributes, "escaped");
-  for (const auto& [name, value] : escaped.items()) shown[name] = value;
+  for (const auto& [key, value] : escaped.items()) {
+    const std::string name = NameOfKey(key);
+    if (IsNameInHdf5(name)) shown[name] = value;
+  }
   // (A program's own datetimes are opaque to HDF5 and have no such attribute.)
   if (node.is_array() && !shown.contains("units") && Hdf5Member(attributes, "type").is_null()) {
     const std::string units = UnitsOf(node.array().dtype);
@@ -89,41 +93,36 @@ Json AttributesForProgram(const zarr::Node& node) {
   return order.is_array() ? InOrder(std::move(shown), order) : shown;
 }
 
-Status CheckAttributeName(std::string_view name) {
-  if (IsValidUtf8(name)) return OkStatus();
-  return InvalidArgumentError("attribute " + zarr::DumpJson(TextToJson(name), -1) +
-                              ": its name is no UTF-8 text, and Zarr has no other names");
-}
-
 Json AttributeDescription(const Json& attributes, const std::string& name) {
   const Json descriptions = Hdf5Member(attributes, "attrs");
-  const auto found = descriptions.find(name);
+  const auto found = descriptions.find(KeyOfName(name));
   return descriptions.is_object() && found != descriptions.end() ? *found : Json(nullptr);
 }
 
 void SetAttribute(Json* attributes, const std::string& name, const AttributeJson* value) {
+  const std::string key = KeyOfName(name);
   Json descriptions = Hdf5Member(*attributes, "attrs");
   if (!descriptions.is_object()) descriptions = Json::object();
-  descriptions.erase(name);
-  if (value != nullptr && !value->description.is_null()) descriptions[name] = value->description;
+  descriptions.erase(key);
+  if (value != nullptr && !value->description.is_null()) descriptions[key] = value->description;
   SetHdf5Member(attributes, "attrs", descriptions.empty() ? Json(nullptr) : descriptions);
 
-  if (IsHiddenAttribute(name)) {
+  if (IsHiddenAttribute(key)) {
     Json escaped = Hdf5Member(*attributes, "escaped");
     if (!escaped.is_object()) escaped = Json::object();
-    escaped.erase(name);
-    if (value != nullptr) escaped[name] = value->value;
+    escaped.erase(key);
+    if (value != nullptr) escaped[key] = value->value;
     SetHdf5Member(attributes, "escaped", escaped.empty() ? Json(nullptr) : escaped);
   } else if (value != nullptr) {
-    (*attributes)[name] = value->value;
+    (*attributes)[key] = value->value;
   } else {
-    attributes->erase(name);
+    attributes->erase(key);
   }
 }
 
 void RenameAttribute(Json* attributes, const std::string& from, const std::string& to) {
   SetAttribute(attributes, to, nullptr);  // one that was deleted
-  if (!IsHiddenAttribute(from) && !IsHiddenAttribute(to) && attributes->contains(from)) {
+  if (!IsHiddenAttribute(KeyOfName(from)) && !IsHiddenAttribute(KeyOfName(to)) && attributes->contains(from)) {
     Json renamed = Json::object();
     for (auto& [name, value] : attributes->items()) {
       renamed[name == from ? to : name] = std::move(value);

@@ -70,6 +70,17 @@ Json TextToJson(std::string_view text) {
   return wrapped;
 }
 
+std::string KeyOfName(std::string_view name) {
+  if (IsValidUtf8(name)) return std::string(name);
+  return std::string(1, '\0') + zarr::EncodeBase64(AsBytes(name));
+}
+
+std::string NameOfKey(std::string_view key) {
+  if (!key.starts_with('\0')) return std::string(key);
+  const Result<std::vector<std::byte>> bytes = zarr::DecodeBase64(key.substr(1));
+  return std::string(bytes.ok() ? AsText(bytes.value()) : key);
+}
+
 std::optional<std::string> TextFromJson(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   const std::optional<std::string> encoded = StringMember(json, "base64");

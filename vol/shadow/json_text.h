@@ -27,6 +27,11 @@ bool IsValidUtf8(std::string_view text);
 Json TextToJson(std::string_view text);
 std::optional<std::string> TextFromJson(const Json& json);
 
+// A name of HDF5's as the name of a member, and back. One that is no valid UTF-8 becomes base64 behind a NUL, which
+// no name has.
+std::string KeyOfName(std::string_view name);
+std::string NameOfKey(std::string_view key);
+
 // The path within a reference of LINDI's or hdmf-zarr's, {"_REFERENCE": {"source": ".", "path": …}}, or
 // null: also where it leads to another store.
 const Json* ReferencePath(const Json& json);

@@ -6,6 +6,7 @@
 
 #include "shadow/hard_links.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/json_text.h"
 #include "shadow/store_file.h"
 
 namespace h5zarr::shadow {
@@ -89,11 +90,11 @@ Status StoreFile::OrderAttributes(const NodePtr& node, NativeObject native) {
   if (!order.is_array()) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> made, host::AttributeNames(native));
   std::vector<std::string> wanted;
-  for (const Json& name : order) {
-    const bool is_there = name.is_string() && std::find(made.begin(), made.end(), name) != made.end();
-    if (is_there && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) {
-      wanted.push_back(name.get<std::string>());
-    }
+  for (const Json& key : order) {
+    if (!key.is_string()) continue;
+    const std::string name = NameOfKey(key.get_ref<const std::string&>());
+    const bool is_there = std::find(made.begin(), made.end(), name) != made.end();
+    if (is_there && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
   }
   for (const std::string& name : made) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
@@ -122,7 +123,10 @@ Status StoreFile::EncodeAttributeOrder(const NodePtr& node, NativeObject native)
       implied.emplace_back(name);
     }
   }
-  if (made != implied) SetHdf5Member(&attributes, "attr_order", Json(made));
+  if (made == implied) return OkStatus();
+  Json keys = Json::array();
+  for (const std::string& name : made) keys.push_back(KeyOfName(name));
+  SetHdf5Member(&attributes, "attr_order", std::move(keys));
   return OkStatus();
 }
 

@@ -79,6 +79,101 @@ def test_what_was_fill_is_data_once_it_was_written(open_array):
     assert not d[...].any()
 
 
+def chunk_files(store):
+    return sorted(file for file in Path(store, "a").rglob("*") if file.is_file() and not file.name.startswith((".z", "zarr.")))
+
+
+def put_beside(store, how):
+    """The like of `store`, of twos."""
+    beside = f"{store}-beside.zarr"
+    make(beside, how, value=2)
+    return beside
+
+
+def replace_chunks(store, how):
+    beside = put_beside(store, how)
+    for old, new in zip(chunk_files(store), chunk_files(beside), strict=True):
+        os.replace(new, old)
+
+
+def rewrite_chunks_in_place(store, how):
+    """Those without codecs differ by their time alone."""
+    beside = put_beside(store, how)
+    for old, new in zip(chunk_files(store), chunk_files(beside), strict=True):
+        with open(old, "r+b") as file:
+            file.write(new.read_bytes())
+            file.truncate()
+
+
+def swap_array(store, how):
+    beside = put_beside(store, how)
+    os.rename(Path(store, "a"), Path(f"{store}-old"))
+    os.rename(Path(beside, "a"), Path(store, "a"))
+
+
+def swap_store(store, how):
+    beside = put_beside(store, how)
+    os.rename(store, f"{store}-old.zarr")
+    os.rename(beside, store)
+
+
+def swap_folder_around(store, how):
+    around = str(Path(store).parent)
+    beside = put_beside(store, how)
+    os.rename(around, f"{around}-old")
+    os.mkdir(around)
+    os.rename(f"{around}-old/{Path(beside).name}", store)
+
+
+CHANGES = [replace_chunks, rewrite_chunks_in_place, swap_array, swap_store, swap_folder_around]
+
+
+def read_until_kept(d):
+    """Elements, and all, so often that chunks are kept for who reads them again; those of a moment ago are not."""
+    moved_on = time.monotonic() + 0.02
+    for count in itertools.count():
+        if count >= 30 and time.monotonic() > moved_on:
+            return
+        assert d[3, 4] == 1 and (d[2:5, 3:9] == 1).all() and (d[...] == 1).all()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@layouts
+def test_kept_chunks_are_read_anew_at_once_however_they_were_replaced(tmp_path, how, change):
+    folder = tmp_path / "around"
+    folder.mkdir()
+    store = str(folder / "x.zarr")
+    make(store, how)
+    with h5py.File(store, "r") as f:
+        d = f["a"]
+        read_until_kept(d)
+        change(store, how)  # by this very process: no time passes
+        assert d[3, 4] == 2
+        assert (d[2:5, 3:9] == 2).all() and (d[...] == 2).all()
+
+
+@pytest.mark.parametrize("part", ["a", ""])
+@layouts
+def test_kept_chunks_are_not_read_once_their_array_is_gone(store, how, part):
+    make(store, how)
+    with h5py.File(store, "r") as f:
+        d = f["a"]
+        read_until_kept(d)
+        shutil.rmtree(Path(store, part))
+        for selection in np.s_[3, 4], np.s_[2:5, 3:9], np.s_[...]:
+            with pytest.raises(OSError, match="removed"):
+                d[selection]
+
+
+@layouts
+def test_kept_chunks_hold_no_file_open(store, how):
+    make(store, how)
+    with h5py.File(store, "r") as f:
+        read_until_kept(f["a"])
+        opened = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        assert not [path for path in opened if path.startswith(store)]
+
+
 def test_a_writer_keeps_what_others_wrote_into_the_chunk_it_has_read(store):
     make(store, {"chunks": CHUNKS})
     with h5py.File(store, "r+") as f:

@@ -68,14 +68,21 @@ class JobCursor {
   bool keep_whole_ = false;
 };
 
-// True when the whole chunk is all that is read, and was before: by a reader of chunk after chunk that
-// comes back to it.
-bool ReturnsToChunk(const ReadJob& job, std::span<const Plan> plans) {
+// Whether all that is read is so little that a reader may come back to it. Several chunks only where the store tells
+// when they change: who reads all of them again may be looking for that.
+bool IsLittle(const Array::Impl& array, std::span<const Plan> plans) {
   constexpr uint64_t kMostBytes = 1 << 20;
+  constexpr uint64_t kMostChunks = 64;
+  if (plans.size() != 1) return false;
+  const uint64_t chunks = plans[0].chunks();
+  if (chunks > 1 && !array.document_state.known()) return false;
+  return chunks <= kMostChunks && array.leaf().decoded_bytes() <= kMostBytes / std::max<uint64_t>(chunks, 1);
+}
+
+// True when the whole chunk was read before, by a reader of little that has come back to it.
+bool ReturnsToChunk(const ReadJob& job) {
   constexpr double kReadNs = 10'000;
-  const bool alone = plans.size() == 1 && plans[0].objects() == 1 && plans[0].ChunkCount(0) == 1;
-  return alone && job.array->leaf().decoded_bytes() <= kMostBytes &&
-         job.array->history.Earned(job.task.id, kReadNs, kReadNs);
+  return job.array->history.Earned(job.task.id, kReadNs, kReadNs);
 }
 
 // Puts decoded chunks that were only partly read into their caches: whoever reads a bit of a chunk
@@ -179,6 +186,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
   ReadJob job;
   uint64_t chunks = 0;
   for (const Plan& plan : plans) chunks += plan.chunks();
+  const bool little = IsLittle(*arrays[0], plans);
   bool more = cursor.Next(&job);
   while (more) {
     ReadBatch batch(arrays[0]->executor());
@@ -189,7 +197,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
       const uint64_t chunk_bytes = job.array->leaf().decoded_bytes();
       job.cached = job.array->FindFresh(job.task.id, states);
       job.keep = false;
-      if (!job.cached && (!job.task.whole || job.keep_whole || ReturnsToChunk(job, plans))) {
+      if (!job.cached && (!job.task.whole || job.keep_whole || (little && ReturnsToChunk(job)))) {
         uint64_t& room = RoomOf(rooms, job.array);
         job.keep = chunk_bytes <= room;
         if (job.keep) room -= chunk_bytes;

@@ -35,6 +35,44 @@ TEST_CASE("a chunk that is read whole again and again is kept") {
   }
 }
 
+TEST_CASE("a few chunks that are read whole again and again are kept where the store tells of changes") {
+  for (const bool compressed : {false, true}) {
+    std::vector<CodecSpec> codecs;
+    if (compressed) codecs.push_back(Gzip());
+    Fixture f(Metadata({10'000}, {1'000}, DType::Uint(2), codecs));
+    WriteBox(*f.array, {0}, {10'000}, Iota<uint16_t>(10'000, 1));
+    f.store.Put("a/zarr.json", "");
+    f.Open();
+    const auto read_often = [&] {
+      f.store.ResetCounts();
+      for (int round = 0; round < 10; ++round) {
+        CHECK(ReadBox<uint16_t>(*f.array, {0}, {10'000}) == Iota<uint16_t>(10'000, 1));
+      }
+    };
+    read_often();
+    CHECK(f.store.batches == 10);
+    f.array->DocumentStored(f.store.StateNow("a/zarr.json")->generation);
+    read_often();
+    CHECK(f.store.batches == 2);
+    // One of them is another now.
+    f.store.Put("a/c/3", f.store.Bytes("a/c/4"));
+    std::vector<uint16_t> expected = Iota<uint16_t>(10'000, 1);
+    std::copy_n(expected.begin() + 4'000, 1'000, expected.begin() + 3'000);
+    CHECK(ReadBox<uint16_t>(*f.array, {0}, {10'000}) == expected);
+  }
+}
+
+TEST_CASE("many small chunks are not kept by who reads all of them again") {
+  Fixture f(Metadata({10'000}, {100}));
+  WriteBox(*f.array, {0}, {10'000}, Iota<uint16_t>(10'000, 1));
+  f.store.Put("a/zarr.json", "");
+  f.Open();
+  f.array->DocumentStored(f.store.StateNow("a/zarr.json")->generation);
+  f.store.ResetCounts();
+  for (int round = 0; round < 4; ++round) ReadBox<uint16_t>(*f.array, {0}, {10'000});
+  CHECK(f.store.batches == 4);
+}
+
 TEST_CASE("absent chunks read as fill") {
   ArrayMetadata metadata = Metadata({5, 7}, {2, 3});
   metadata.fill.bytes = {std::byte{9}, std::byte{0}};

@@ -46,10 +46,16 @@ herr_t info_from_str(const char* text, void** info) {
 }
 
 // What HDF5 needs to wrap objects that its iterations and references come upon.
+// (The native connector beneath has nothing to say: its own context is always null.)
 struct WrapContext {
   std::shared_ptr<shadow::StoreFile> store;
-  void* under = nullptr;
 };
+
+// Of everything in native files. HDF5 asks for a context in nearly every call, and seldom uses it.
+WrapContext* NativeContext() {
+  static auto* const none = new WrapContext;
+  return none;
+}
 
 void* get_object(const void* object) {
   void* const under = UnderOf(const_cast<void*>(object));
@@ -58,15 +64,8 @@ void* get_object(const void* object) {
 
 herr_t get_wrap_ctx(const void* object, void** context) {
   return host::Guard("get_wrap_ctx", [&]() -> Status {
-    const auto* wrapper = static_cast<const Object*>(object);
-    auto made = std::make_unique<WrapContext>();
-    made->store = wrapper->store;
-    // A request has nothing beneath it.
-    if (wrapper->native.under != nullptr &&
-        H5VLget_wrap_ctx(wrapper->native.under, host::NativeConnector(), &made->under) < 0) {
-      return host::AlreadyReported();
-    }
-    *context = made.release();
+    const std::shared_ptr<shadow::StoreFile>& store = static_cast<const Object*>(object)->store;
+    *context = store == nullptr ? NativeContext() : new WrapContext{store};
     return OkStatus();
   });
 }
@@ -74,7 +73,7 @@ herr_t get_wrap_ctx(const void* object, void** context) {
 void* wrap_object(void* under, H5I_type_t type, void* context) {
   return host::GuardPointer("wrap_object", [&]() -> Result<void*> {
     const auto* wrap = static_cast<WrapContext*>(context);
-    void* wrapped = H5VLwrap_object(under, type, host::NativeConnector(), wrap->under);
+    void* wrapped = H5VLwrap_object(under, type, host::NativeConnector(), nullptr);
     if (wrapped == nullptr) return host::AlreadyReported();
     if (GetConnector().post_open == Connector::PostOpen::kForNative) return wrapped;
     if (GetConnector().post_open == Connector::PostOpen::kForUs) {
@@ -113,12 +112,7 @@ void* unwrap_object(void* opaque) {
 }
 
 herr_t free_wrap_ctx(void* context) {
-  auto* wrap = static_cast<WrapContext*>(context);
-  if (wrap->under != nullptr) {
-    host::KeepErrors keep;
-    H5VLfree_wrap_ctx(wrap->under, host::NativeConnector());
-  }
-  delete wrap;
+  if (context != NativeContext()) delete static_cast<WrapContext*>(context);
   return 0;
 }
 

@@ -282,7 +282,8 @@ transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   }
   const std::optional<uint64_t> elems = ElemsOf(part);
   if (!elems || *elems == 0) return nullptr;
-  const std::size_t mem_bytes = H5Tget_size(part.mem_type);
+  // (One element is taken for small without a question: most reads of one are.)
+  const std::size_t mem_bytes = *elems == 1 ? 1 : H5Tget_size(part.mem_type);
   // Once the mappings of a versioned dataset are known, HDF5 need not look at them any more.
   bool small = *elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1);
   // (Of a remote file a few elements may be as many requests.)

@@ -70,6 +70,12 @@ struct Manner {
   auto operator<=>(const Manner&) const = default;
 };
 
+// A read that is all of a call. (Small ones come in millions: nothing is gathered.)
+Status ReadArray(const DatasetPart& part, hid_t dxpl) {
+  H5ZARR_ASSIGN_OR_RETURN(transfer::DatasetTransfer transfer, TransferOf(part, nullptr));
+  return transfer::ReadDatasets({&transfer, 1}, dxpl);
+}
+
 // Arrays of stores, those of the same manner as one batch. With `request` a single batch may go on after
 // the call, and is then put there.
 Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
@@ -162,6 +168,14 @@ bool IsExternal(const Object* object) {
 }
 
 Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request) {
+  if (parts.size() == 1 && !write && request == nullptr && HasArray(parts[0].object)) {
+    const Object& object = *parts[0].object;
+    const shadow::DatasetState& dataset = object.node->dataset;
+    H5ZARR_RETURN_IF_ERROR(object.store->CatchUp());
+    if (!dataset.external && !dataset.null_space && !MayRefer(dataset.element)) {
+      return ReadArray(parts[0], dxpl);
+    }
+  }
   std::vector<DatasetPart> arrays, by_engine;
   for (const DatasetPart& part : parts) {
     if (write) H5ZARR_RETURN_IF_ERROR(RequireWritable(part.object));

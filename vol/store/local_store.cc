@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -94,9 +95,20 @@ Result<std::optional<Buffer>> LocalStore::Read(std::string_view key, Generation*
 }
 
 std::optional<ObjectState> LocalStore::StateNow(std::string_view key) {
-  const std::string path = PathOf(key);
+  // Asked before every read of what is cached: no memory is allocated for the name.
+  std::array<char, 512> short_path;
+  std::string long_path;
+  const char* path = short_path.data();
+  if (root_.size() + 1 + key.size() < short_path.size()) {
+    char* end = std::copy(root_.begin(), root_.end(), short_path.data());
+    *end++ = '/';
+    *std::copy(key.begin(), key.end(), end) = '\0';
+  } else {
+    long_path = PathOf(key);
+    path = long_path.c_str();
+  }
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) {
+  if (stat(path, &info) != 0) {
     return MeansAbsent(errno, path) ? std::optional(ObjectState()) : std::nullopt;
   }
   if (S_ISDIR(info.st_mode)) return ObjectState();

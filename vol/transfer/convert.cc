@@ -62,6 +62,15 @@ hid_t PredefinedType(DType::Kind kind, uint64_t item_bytes, Endian endian) {
   }
 }
 
+// The same of an element that is one such number.
+hid_t NumberOf(const shadow::ElementMap& element) {
+  const DType& dtype = element.dtype;
+  if (!element.hdf5_type.is_null() || !element.elem_dims.empty() || !dtype.format.empty()) {
+    return H5I_INVALID_HID;
+  }
+  return PredefinedType(dtype.kind, dtype.item_bytes, dtype.endian);
+}
+
 }  // namespace
 
 Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer,
@@ -113,13 +122,15 @@ Status Conversion::Init(Direction direction) {
   return InternalError("unknown form of element");
 }
 
+bool Conversion::IsNoop(const shadow::ElementMap& element, hid_t mem_type) {
+  const hid_t stored = element.form == Form::kPlain ? NumberOf(element) : H5I_INVALID_HID;
+  return stored >= 0 && H5Tequal(mem_type, stored) > 0;
+}
+
 // The common case at the cost of one comparison: numbers that HDF5 has a predefined type for.
 bool Conversion::InitNumber(Direction direction) {
   const DType& dtype = element_->dtype;
-  if (!element_->hdf5_type.is_null() || !element_->elem_dims.empty() || !dtype.format.empty()) {
-    return false;
-  }
-  const hid_t stored = PredefinedType(dtype.kind, dtype.item_bytes, dtype.endian);
+  const hid_t stored = NumberOf(*element_);
   if (stored < 0) return false;
   if (H5Tequal(mem_type_, stored) > 0) {
     kind_ = Kind::kNoop;

@@ -31,6 +31,9 @@ class Conversion {
                                  Direction direction, hid_t dxpl,
                                  const shadow::ReferenceResolver& references);
 
+  // Whether Make would give one that is_noop, where a comparison tells; false also where it does not.
+  static bool IsNoop(const shadow::ElementMap& element, hid_t mem_type);
+
   // True when stored and memory elements are the same bytes: nothing to do.
   bool is_noop() const { return kind_ == Kind::kNoop; }
   // Set where elements are numbers that need no HDF5: ToMemory and ToStored are not for them.

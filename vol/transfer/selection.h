@@ -67,6 +67,10 @@ struct GridTransfer {
 // REQUIRES: elements are selected, CheckMemoryBytes.
 std::optional<GridTransfer> MatchGrid(const SelectionPair& pair);
 
+// MatchGrid of ResolveSelections for what small reads mostly are: one box of the file, in memory that it fills from its
+// beginning on. It asks HDF5 only what that takes. Nothing in all other cases, also of spaces that are to be refused.
+std::optional<GridTransfer> MatchBox(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent);
+
 // `elems` elements consecutive in the array (over its extent) and in memory, both in elements.
 struct ElementRun {
   uint64_t array_offset = 0;

@@ -177,6 +177,33 @@ TEST_CASE("a file space that reaches beyond the extent is refused", "[selection]
   }
 }
 
+TEST_CASE("a box is read in the order of what selects it", "[selection]") {
+  BindHdf5();
+  Twin twin(H5T_STD_I32LE, {6, 2}, {4, 2});
+  const std::vector<int32_t> numbers = Numbers(12, 1);
+  REQUIRE(twin.NativeWrite(H5T_NATIVE_INT, {}, numbers.data()) >= 0);
+  REQUIRE(twin.Write(H5T_NATIVE_INT, {}, numbers.data()).ok());
+  const Handle file = SimpleSpace({6, 2});
+  const Handle mem = SimpleSpace({4});
+  SECTION("points, in theirs") {
+    const uint64_t points[] = {2, 1, 2, 0, 3, 0, 3, 1};
+    H5Sselect_elements(file.get(), H5S_SELECT_SET, 4, points);
+  }
+  SECTION("points, one of them twice") {
+    const uint64_t points[] = {2, 0, 2, 1, 3, 0, 3, 0};
+    H5Sselect_elements(file.get(), H5S_SELECT_SET, 4, points);
+  }
+  SECTION("hyperslabs side by side, in that of the array") {
+    const uint64_t second[] = {2, 1}, first[] = {2, 0}, count[] = {2, 1};
+    H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, second, nullptr, count, nullptr);
+    H5Sselect_hyperslab(file.get(), H5S_SELECT_OR, first, nullptr, count, nullptr);
+  }
+  std::vector<int32_t> expected(4), actual(4);
+  REQUIRE(twin.NativeRead(H5T_NATIVE_INT, {file.get(), mem.get()}, expected.data()) >= 0);
+  REQUIRE(twin.Read(H5T_NATIVE_INT, {file.get(), mem.get()}, actual.data()).ok());
+  CHECK(actual == expected);
+}
+
 TEST_CASE("spaces that HDF5 refuses are refused", "[selection]") {
   BindHdf5();
   Twin twin(H5T_STD_I32LE, {4}, {2});

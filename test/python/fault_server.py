@@ -62,6 +62,10 @@ class Server(http.server.ThreadingHTTPServer):
             context.load_cert_chain(*habits["tls"])
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # (clients that end leave some behind)
+            super().handle_error(request, client_address)
+
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

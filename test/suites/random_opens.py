@@ -3,8 +3,13 @@
 HDF5_PLUGIN_PATH alone, several at a time, reads at random from what opens, and closes in any order. Whatever is
 undamaged must read as it was written; all else may fail, with one of h5py's errors. Nothing may crash.
 
+URLs are those of two servers of this machine, as http:// and as s3://: one that is as it should be, and one that drops,
+cuts and refuses a tenth of what it is asked for.
+
 Runs in processes of their own, of 200 opens each: one that dies is named by its seed. Needs H5ZARR_PLUGIN_DIR."""
+import collections
 import faulthandler
+import json
 import os
 import random
 import shutil
@@ -13,8 +18,13 @@ import sys
 import tempfile
 import time
 import zlib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from http_support import fault_server
 
 PER_PROCESS = 200
+FAULTS = 0.1  # of the requests to the second server
 EXPECTED = (OSError, KeyError, RuntimeError, ValueError, TypeError)
 
 
@@ -41,7 +51,7 @@ def make(folder):
     for name in ("written.zarr", "native.h5"):
         with h5py.File(f"{folder}/{name}", "w") as f:
             fill(f)
-    for name, settings in (("three.zarr", {"chunks": (7, 9)}), ("two.zarr", {"chunks": (60, 9), "zarr_format": 2}),
+    for name, settings in (("three.zarr", {"chunks": (13, 19)}), ("two.zarr", {"chunks": (60, 9), "zarr_format": 2}),
                            ("shards.zarr", {"chunks": (5, 10), "shards": (20, 50)})):
         group = zarr.create_group(f"{folder}/{name}", zarr_format=settings.pop("zarr_format", 3))
         group.create_array("a/b", shape=values.shape, dtype=values.dtype, **settings)[...] = values
@@ -49,20 +59,32 @@ def make(folder):
     array = zarr.create_array(f"{folder}/array.zarr", shape=values.shape, dtype="i4", chunks=(60, 100))
     array[...] = values
     shutil.make_archive(f"{folder}/three.zarr", "zip", f"{folder}/three.zarr")
+    make_references(Path(folder), "two.zarr")
     os.makedirs(f"{folder}/folder/within")
     with open(f"{folder}/text", "w") as text:
         text.write("neither")
 
 
+def make_references(folder, name):
+    """A reference file beside a store of version 2, whose chunks it refers to."""
+    refs = {}
+    for path in (folder / name).rglob("*"):
+        if path.is_file() and path.name != ".zmetadata":
+            key = str(path.relative_to(folder / name))
+            refs[key] = path.read_text() if path.name.startswith(".z") else [f"{name}/{key}"]
+    (folder / "references.json").write_text(json.dumps({"version": 1, "refs": refs}))
+
+
 def damage(rnd, path):
-    """Changes, cuts or removes one file of a store."""
+    """Changes, cuts or removes one file of a store, all of whose files may be links to those of another."""
     files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names] if os.path.isdir(path) else [path]
     victim = rnd.choice(files)
     how = rnd.randrange(4)
+    with open(victim, "rb") as file:
+        data = bytearray(file.read())
+    os.remove(victim)
     if how == 0:
-        os.remove(victim)
         return
-    data = bytearray(open(victim, "rb").read())
     if how == 1:
         del data[rnd.randrange(len(data) + 1):]
     for _ in range(rnd.choice((1, 1, 20)) if how > 1 and data else 0):
@@ -104,68 +126,127 @@ def read_something(rnd, f):
             obj[index]
 
 
-def work(seed, opens, made):
-    """One process: so many opens."""
+class Drawn:
+    """What is to be opened, drawn at random: its name, and whether it must read as it was written."""
+
+    def __init__(self, rnd, root, good, bad):
+        self.rnd, self.root, self.good, self.bad = rnd, root, good, bad
+        self.names = sorted(name for name in os.listdir(f"{root}/made") if name.endswith((".zarr", ".h5", ".zip", ".json")))
+        self.copies = tempfile.mkdtemp(dir=root)
+        self.count = 0
+
+    def url(self, server, name):
+        """Of what the server has, as one of either kind: only that of S3 lists what nobody consolidated."""
+        if name == "made/written.zarr" or (server == self.good and self.rnd.random() < 0.4):
+            return f"s3://{name}"
+        return f"{server}/{name}"
+
+    def damaged_copy(self, name):
+        self.count += 1
+        copy = f"{self.copies}/{self.count}{name}"
+        made = f"{self.root}/made/{name}"
+        if os.path.isdir(made):
+            shutil.copytree(made, copy, copy_function=os.link)
+        else:
+            os.link(made, copy)
+        damage(self.rnd, copy)
+        return copy
+
+    def draw(self):
+        """The name to open, the kind, the name of the undamaged or None."""
+        rnd, name = self.rnd, self.rnd.choice(self.names)
+        kind = rnd.randrange(12)
+        if kind < 4 or (kind < 8 and name.endswith(".h5")):  # (damaged HDF5 files are HDF5's business)
+            return f"{self.root}/made/{name}", "whole", name
+        if kind < 7:
+            return self.damaged_copy(name), "damaged", None
+        if kind == 7:
+            return self.url(self.good, os.path.relpath(self.damaged_copy(name), self.root)), "damaged, served", None
+        if kind < 10 and name.endswith(".h5"):
+            return self.url(self.good, f"made/{name}"), "served HDF5 file", None  # gets the advice
+        if kind < 10:
+            return self.url(self.good, f"made/{name}"), "served", name
+        if kind == 10:
+            return self.url(self.bad, f"made/{name}"), "badly served", None
+        made = f"{self.root}/made"
+        return rnd.choice([f"{made}/folder", f"{made}/text", f"{made}/missing", f"{made}/missing.zarr", "",
+                           f"{made}/three.zarr/a/b/c", f"{self.good}/made/missing.zarr", f"{self.good}/made/text",
+                           f"{self.good}/made/folder", "s3://made/missing.zarr", "s3://nowhere/x.zarr",
+                           "http://127.0.0.1:9/x.zarr", "gs://made/x.zarr"]), "neither", None
+
+
+def work(seed, opens, root, good, bad):
+    """One process: so many opens. Prints how many of each kind there were, and how many of them succeeded."""
     import h5py
 
     rnd = random.Random(seed)
-    folder = tempfile.mkdtemp()
-    whole = [f"{made}/{name}" for name in sorted(os.listdir(made)) if name.endswith((".zarr", ".h5", ".zip"))]
-    sums, open_files = {}, []
+    drawn = Drawn(rnd, root, good, bad)
+    sums, open_files, opened = {}, [], collections.Counter()
     try:
-        for count in range(opens):
-            kind, damaged = rnd.randrange(10), False
-            name = rnd.choice(whole)
-            if kind < 5:
-                damaged = not name.endswith(".h5")
-                if damaged:  # (damaged HDF5 files are HDF5's business)
-                    copy = f"{folder}/{count}{os.path.basename(name)}"
-                    (shutil.copytree if os.path.isdir(name) else shutil.copy)(name, copy)
-                    damage(rnd, copy)
-                    name = copy
-            elif kind == 9:
-                name = rnd.choice([f"{made}/folder", f"{made}/text", f"{made}/missing", f"{made}/missing.zarr", "",
-                                   f"{made}/three.zarr/a/b/c", "http://127.0.0.1:9/x.zarr", "s3://bucket/x.zarr"])
-                damaged = True
+        for _ in range(opens):
+            path, kind, whole = drawn.draw()
+            opened[kind, "drawn"] += 1
+            mode = rnd.choice(("r", "r", "r", "r", "r+" if whole != "native.h5" else "r"))
             try:
-                mode = rnd.choice(("r", "r", "r", "r", "r+" if damaged or not name.endswith(".h5") else "r"))
-                f = h5py.File(name, mode)
+                f = h5py.File(path, mode)
                 open_files.append(f)
-                if not damaged:
+                opened[kind, "opened"] += 1
+                if whole:
+                    # A reference file has the arrays of the store that it refers to.
                     found = checksum(f)
-                    assert sums.setdefault(name, found) == found, f"{name} reads otherwise"
+                    assert sums.setdefault(whole, found) == found, f"{path} reads otherwise"
                 read_something(rnd, f)
             except EXPECTED:
-                if not damaged and mode == "r":
+                if whole and mode == "r":
                     raise
             while len(open_files) > rnd.randrange(1, 6):
                 open_files.pop(rnd.randrange(len(open_files))).close()
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(drawn.copies)
     if rnd.random() < 0.5:  # else they are left to HDF5
         for f in open_files:
             f.close()
+    print(json.dumps([[*key, count] for key, count in opened.items()]))
+
+
+def environment(server):
+    """Of the processes: the plugin's path alone, and nothing of the user's own."""
+    ours = ("HDF5_PLUGIN_PATH", "HDF5_VOL_CONNECTOR")
+    env = {k: v for k, v in os.environ.items() if k not in ours and not k.startswith("AWS_")}
+    return env | {"HDF5_PLUGIN_PATH": os.environ["H5ZARR_PLUGIN_DIR"], "H5ZARR_RETRIES": "0", "H5ZARR_TIMEOUT_S": "1",
+                  "AWS_ENDPOINT_URL": server, "AWS_NO_SIGN_REQUEST": "true", "AWS_CONFIG_FILE": "/nowhere",
+                  "AWS_SHARED_CREDENTIALS_FILE": "/nowhere"}
+
+
+def run_all(opens, seed, root, good, bad):
+    """The seeds of the processes that failed, and the sum of what the others counted."""
+    env, failed, opened = environment(good), [], collections.Counter()
+    subprocess.run([sys.executable, __file__, "--make", f"{root}/made"], check=True, env=env | {"HDF5_VOL_CONNECTOR": "zarr"})
+    for first in range(0, opens, PER_PROCESS):
+        command = [sys.executable, __file__, "--work", str(seed + first), str(min(PER_PROCESS, opens - first)), root, good, bad]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace", timeout=1200)
+        if done.returncode != 0:
+            failed.append(seed + first)
+            print(f"seed {seed + first}: ended with {done.returncode}\n{done.stdout}{done.stderr}"[-4000:], flush=True)
+        else:
+            opened.update({(kind, what): count for kind, what, count in json.loads(done.stdout)})
+    return failed, opened
 
 
 def main(opens, seed):
-    plugin = os.environ["H5ZARR_PLUGIN_DIR"]
-    env = {k: v for k, v in os.environ.items() if k not in ("HDF5_PLUGIN_PATH", "HDF5_VOL_CONNECTOR")}
-    env |= {"HDF5_PLUGIN_PATH": plugin, "H5ZARR_RETRIES": "0", "H5ZARR_TIMEOUT_S": "1"}
-    made = tempfile.mkdtemp()
-    failed = []
+    started = time.time()
+    root = tempfile.mkdtemp()
     try:
-        started = time.time()
-        subprocess.run([sys.executable, __file__, "--make", made], check=True, env=env | {"HDF5_VOL_CONNECTOR": "zarr"})
-        for first in range(0, opens, PER_PROCESS):
-            command = [sys.executable, __file__, "--work", str(seed + first), str(min(PER_PROCESS, opens - first)), made]
-            done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace", timeout=1200)
-            if done.returncode != 0:
-                failed.append(seed + first)
-                print(f"seed {seed + first}: ended with {done.returncode}\n{done.stdout}{done.stderr}"[-4000:])
-        print(f"{opens} opens in {time.time() - started:.0f} s, {len(failed)} processes failed")
+        os.mkdir(f"{root}/made")
+        with fault_server(root, s3=True) as good, fault_server(root, s3=True, odds=FAULTS, seed=seed) as bad:
+            failed, opened = run_all(opens, seed, root, good.url, bad.url)
     finally:
-        shutil.rmtree(made)
-    return 1 if failed else 0
+        shutil.rmtree(root)
+    for kind in sorted({kind for kind, _ in opened}):
+        print(f"{kind}: {opened[kind, 'opened']} of {opened[kind, 'drawn']} opened")
+    print(f"{opens} opens in {time.time() - started:.0f} s, {len(failed)} processes failed")
+    # What is served must not all have gone away.
+    return 1 if failed or not opened["served", "opened"] else 0
 
 
 if __name__ == "__main__":
@@ -173,7 +254,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--make"]:
         make(sys.argv[2])
     elif sys.argv[1:2] == ["--work"]:
-        work(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+        work(int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
     else:
         words = [int(word) for word in sys.argv[1:]] + [10_000, 1][len(sys.argv) - 1:]
         sys.exit(main(*words[:2]))

@@ -11,11 +11,16 @@ import subprocess
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
+import zarr
 
+from http_support import fault_server
+from s3_support import KEYS, NO_KEYS
 from support import run
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "h5"
+INCLUDE = Path(__file__).resolve().parents[2] / "include"
 
 
 def hdf5_flags():
@@ -40,15 +45,14 @@ def program(tmp_path_factory):
         binary = folder / name
         if not binary.exists():
             flags = os.environ.get("H5ZARR_TEST_CFLAGS", "").split()  # of a sanitizer, say
-            subprocess.run([compiler, "-Wall", "-Werror", *flags, PROGRAMS / f"{name}.c", "-o", binary,
+            subprocess.run([compiler, "-Wall", "-Werror", *flags, f"-I{INCLUDE}", PROGRAMS / f"{name}.c", "-o", binary,
                             *hdf5_flags()], check=True)
         return binary
 
     return compiled
 
 
-def run_program(program, *arguments):
-    more = {}
+def run_program(program, *arguments, **more):
     if "H5ZARR_TEST_PROGRAM_PLUGIN_DIR" in os.environ:  # made like the programs; Python cannot load it
         more["HDF5_PLUGIN_PATH"] = os.environ["H5ZARR_TEST_PROGRAM_PLUGIN_DIR"]
     return run([program, *arguments], **more)
@@ -158,3 +162,41 @@ def test_user_defined_links_are_what_they_are_in_a_file(program, tmp_path):
         f["other"] = 2
     again = run([program("user_links"), "read_unregistered", tmp_path / "f.zarr"])
     assert again.stdout == native.stdout.replace("root_link", "other 0\nroot_link"), again.stderr
+
+
+def test_settings_in_an_access_list_hold_for_its_files_alone(program, tmp_path):
+    name = tmp_path / "x"
+    done = run_program(program("fapl_settings"), name, "create=zarr;codec=gzip", "write", connector=None)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    codecs = json.loads((name / "a" / "zarr.json").read_text())["codecs"]
+    assert codecs[-1]["name"] == "gzip"
+    assert h5py.is_hdf5(f"{name}.plain")
+    done = run_program(program("fapl_settings"), name, "threads=1", "read", connector=None)
+    assert done.stdout == "10\n", done.stderr
+
+
+def test_settings_in_an_access_list_go_before_those_of_the_environment(program, tmp_path):
+    for settings, connector, variable, codec in (("codec=zstd", "zarr codec=gzip", "gzip", "zstd"),
+                                                 ("", None, "gzip", "gzip")):
+        done = run_program(program("fapl_settings"), tmp_path / "x.zarr", settings, "write", connector=connector,
+                           H5ZARR_CODEC=variable)
+        assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+        codecs = json.loads((tmp_path / "x.zarr" / "a" / "zarr.json").read_text())["codecs"]
+        assert codecs[-1]["name"] == codec
+
+
+def test_a_wrong_key_in_an_access_list_is_told_by_the_open(program, tmp_path):
+    done = run_program(program("fapl_settings"), tmp_path / "x.zarr", "s3_regoin=moon-1", "read", connector=None)
+    assert done.returncode == 1 and "s3_regoin" in done.stderr and "s3_region" in done.stderr, done.stderr
+
+
+def test_settings_for_s3_are_taken_from_an_access_list(program, tmp_path):
+    zarr.create_array(str(tmp_path / "bucket/x.zarr"), name="a", data=np.arange(10, dtype="i4"))
+    with fault_server(tmp_path, s3=True) as server:
+        settings = f"s3_endpoint={server.url};s3_region=moon-1;s3_style=path"
+        env = NO_KEYS | KEYS | {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+        done = run_program(program("fapl_settings"), "s3://bucket/x.zarr", settings, "read", connector=None, **env)
+        assert done.stdout == "45\n", done.stderr
+        asked = server.requests()
+    assert asked and all(one["path"].startswith("/bucket") for one in asked)
+    assert all("/moon-1/s3/" in one["headers"]["authorization"] for one in asked)

@@ -303,6 +303,18 @@ def test_settings_of_the_connector_go_first(served, monkeypatch):
         assert all("/moon-1/s3/" in one["headers"]["authorization"] for one in server.requests())
 
 
+def test_settings_of_the_environment_hold_without_the_connector_named(served, monkeypatch):
+    """HDF5's probe gives no settings: these are H5ZARR_<KEY>."""
+    with fault_server(served, s3=True) as server:
+        use(monkeypatch, "http://127.0.0.1:1", **KEYS)
+        code = "import h5py; print(h5py.File('s3://bucket/a.zarr')['a'][5, 5])"
+        said = run_python(code, connector=None, H5ZARR_S3_ENDPOINT=server.url, H5ZARR_S3_REGION="moon-1",
+                          H5ZARR_S3_STYLE="path")
+        assert said == f"{DATA[5, 5]}\n"
+        asked = server.requests()
+    assert asked and all("/moon-1/s3/" in one["headers"]["authorization"] for one in asked)
+
+
 def test_no_secret_is_in_messages_and_traces(served, monkeypatch):
     with fault_server(served, s3=True, busy_every=3, cut_every=5) as server:
         settings = NO_KEYS | KEYS | {"AWS_ENDPOINT_URL": server.url, "AWS_SESSION_TOKEN": "hush-token",

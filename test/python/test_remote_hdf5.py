@@ -121,6 +121,65 @@ def test_what_is_near_in_the_file_costs_nothing_more(tmp_path):
         assert len(server.requests()) <= 1 + -(-os.path.getsize(tmp_path / "many.h5") >> 20)
 
 
+@pytest.fixture(scope="module")
+def in_turn(tmp_path_factory):
+    """A file in which the chunks of two datasets follow each other in turn, of 125 kB each, and reference files of
+    one of the datasets. Returns the folder, what is in the dataset, and how many bytes its chunks have."""
+    folder = tmp_path_factory.mktemp("in_turn")
+    with h5py.File(folder / "two.h5", "w", rdcc_nbytes=0) as f:
+        made = [f.create_dataset(name, NOISE.shape, "<i2", chunks=(1, 250, 250), compression=1) for name in "ab"]
+        for i, frame in enumerate(NOISE):
+            for dataset in made:
+                dataset[i] = frame
+        f.flush()
+        infos = [made[0].id.get_chunk_info(i) for i in range(len(NOISE))]
+    places = [(info.byte_offset, info.size) for info in infos]
+    assert all(place[0] + place[1] < after[0] for place, after in zip(places, places[1:]))
+    return folder, places
+
+
+def references_of(places, url, lindi):
+    metadata = {".zgroup": {"zarr_format": 2}, "a/.zarray": {
+        "zarr_format": 2, "shape": NOISE.shape, "chunks": (1, 250, 250), "dtype": "<i2", "compressor": None,
+        "filters": [{"id": "zlib", "level": 1}], "fill_value": 0, "order": "C"}}
+    if not lindi:
+        metadata = {key: json.dumps(value) for key, value in metadata.items()}
+    refs = {f"a/{i}.0.0": ["{{u1}}" if lindi else url, *place] for i, place in enumerate(places)}
+    more = {"templates": {"u1": url}, "generationMetadata": {"generatedBy": "a test"}} if lindi else {}
+    return json.dumps({"version": 1, "refs": metadata | refs} | more)
+
+
+@pytest.mark.parametrize("name", ["two.h5", "two.json", "two.lindi.json"])
+def test_chunks_between_those_of_another_dataset_cost_their_own_bytes(in_turn, name):
+    folder, places = in_turn
+    with fault_server(folder) as server:
+        if name != "two.h5":
+            (folder / name).write_text(references_of(places, f"{server.url}/two.h5", "lindi" in name))
+        with h5py.File(f"{server.url}/{name}", "r") as f:
+            dataset = f["a"]
+            assert_equal(dataset[0], NOISE[0])
+            assert len(server.requests()) <= 4
+            assert_equal(dataset[()], NOISE)
+            asked = server.requests()
+        assert len(asked) <= len(places) + 4
+        assert bytes_of(asked) <= 1.1 * sum(size for _, size in places)
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_opening_takes_at_most_three_requests_before_the_first_dataset(tmp_path, libver):
+    """Of a file whose last metadata lie behind 30 MB, in groups of groups."""
+    with h5py.File(tmp_path / "x.h5", "w", libver=libver) as f:
+        for i in range(4):
+            f.create_dataset(f"raw{i}", data=NOISE, chunks=(1, 250, 250))
+        for i in range(30):
+            f[f"acquisition/group{i}/data"] = np.arange(10)
+            f[f"acquisition/group{i}"].attrs["description"] = "x" * 100
+    with fault_server(tmp_path) as server, h5py.File(f"{server.url}/x.h5", "r") as f:
+        assert len(f) == 5
+        assert f["acquisition/group29/data"].shape == (10,)
+        assert len(server.requests()) <= 3
+
+
 def test_chunks_are_asked_for_at_the_same_time(root):
     with fault_server(root, latency_ms=200) as server, h5py.File(f"{server.url}/a.h5", "r") as f:
         dataset = f["chunked"]

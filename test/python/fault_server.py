@@ -319,15 +319,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name is None or not os.path.isfile(name):
             self.reply(self.habit("missing", 404), b"nothing here")
             return
-        total = os.path.getsize(name)
+        with open(name, "rb") as file:  # (one state of it, whatever replaces it meanwhile)
+            self.serve_file(file, cut)
+
+    def serve_file(self, file, cut):
+        total, changed = os.fstat(file.fileno()).st_size, os.fstat(file.fileno()).st_mtime_ns
 
         def read(begin=0, end=total):
-            with open(name, "rb") as file:
-                file.seek(begin)
-                return file.read(end - begin)
+            file.seek(begin)
+            return file.read(end - begin)
 
         tags = self.habit("tags", "strong")
-        tag = '"%x"' % os.stat(name).st_mtime_ns
+        tag = '"%x"' % changed
         if tags == "weak":
             tag = "W/" + tag
         if tags == "changing":

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import h5py
@@ -131,6 +132,45 @@ def test_eight_programs_at_once_share_it(root, cache):
         assert read(cache, *urls) == expected
         assert {one["status"] for one in server.requests()} <= {304, 404}
     assert not [path for path in files_in(cache) if path.name.endswith(".tmp")]
+
+
+def test_programs_that_share_it_while_an_object_is_replaced_read_one_of_its_states(root, cache):
+    """And never a mixture of two; one that has the file open meanwhile may be told of it."""
+    code = """if True:
+        import h5py, sys, zlib
+        for _ in range(8):
+            try:
+                with h5py.File(sys.argv[1]) as f:
+                    print(zlib.crc32(f["a"][()].copy()), flush=True)
+            except (OSError, KeyError) as error:
+                print("replaced" if "replaced meanwhile" in str(error) else error.args, flush=True)
+        """
+    states = []
+    for number in range(2):
+        (root / f"state{number}").mkdir()
+        write(root / f"state{number}", NOISE + number)
+        states.append((root / f"state{number}/a.h5").read_bytes())
+    sums = {str(zlib.crc32(NOISE + number)) for number in range(2)}
+    with fault_server(root) as server:
+        programs = [subprocess.Popen([sys.executable, "-c", code, f"{server.url}/a.h5"], text=True, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, env=environment(f"zarr cache_dir={cache}"))
+                    for _ in range(4)]
+        said = []
+        for number in range(1, 8):  # while the other programs are anywhere
+            said.append(programs[0].stdout.readline().strip())
+            (root / "next").write_bytes(states[number % 2])
+            os.utime(root / "next", (number, number))
+            os.replace(root / "next", root / "a.h5")
+        for program in programs:
+            out, err = program.communicate(timeout=120)
+            assert program.returncode == 0, err
+            said += out.split()
+        assert len(said) == 4 * 8 and set(said) <= sums | {"replaced"}, said
+        assert sums & set(said)
+        # What is there in the end is what the next one reads.
+        last = run_python("import h5py, sys, zlib\nprint(zlib.crc32(h5py.File(sys.argv[1])['a'][()].copy()))",
+                          f"{server.url}/a.h5", connector=f"zarr cache_dir={cache}")
+        assert last.strip() == str(zlib.crc32(NOISE + number % 2))
 
 
 def test_it_never_gets_larger_than_it_may_and_what_was_used_last_stays(root, cache):

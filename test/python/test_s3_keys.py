@@ -183,7 +183,12 @@ print(f["a"][:100].sum(), f["a"][500:600].sum())
     (f"[default]\nrole_arn = {ROLE}\n", "no keys to take the role on with"),
     (f"[default]\nrole_arn = {ROLE}\nweb_identity_token_file = /nowhere\n", "no token for role"),
     (f"[default]\nrole_arn = {ROLE}\nsource_profile = nobody\n", "'nobody'"),
-    ("[default]\nsso_session = work\n", "aws configure export-credentials"),
+    ("[default]\nsso_session = work\n[sso-session work]\nsso_start_url = https://hush.example/start\n",
+     "'default' gets its keys by sso_session, .*aws configure export-credentials --profile default"),
+    ("[default]\nsso_start_url = https://hush.example/start\nsso_account_id = 1234\n",
+     "'default' gets its keys by sso_start_url, .*aws configure export-credentials --profile default"),
+    (f"[default]\nrole_arn = {ROLE}\nsource_profile = work\n[profile work]\nsso_session = work\n",
+     "'work' gets its keys by sso_session, .*aws configure export-credentials --profile work"),
 ])
 def test_where_no_role_can_be_taken_on_the_error_says_why(served, tmp_path, files, message):
     import re

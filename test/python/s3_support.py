@@ -57,9 +57,10 @@ def s3proxy(folder):
     """S3Proxy over a folder with a bucket "bucket"; yields its URL. It checks signatures, made with KEYS."""
     jar, java = os.environ.get("H5ZARR_S3PROXY"), shutil.which("java")
     if not jar or not java:
-        pytest.skip("H5ZARR_S3PROXY names no jar of S3Proxy, or there is no java (./run test --full has both)")
+        pytest.skip("H5ZARR_S3PROXY names no jar of S3Proxy, or there is no java (./run test uses it where it is)")
     port, folder = free_port(), Path(folder)
     (folder / "buckets" / "bucket").mkdir(parents=True)
+    (folder / "buckets" / "bucket").chmod(0o700)  # what others may read, it gives to anybody
     properties = folder / "s3proxy.conf"
     properties.write_text(f"""
 s3proxy.authorization=aws-v2-or-v4

@@ -56,6 +56,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.seen = {}     # how often a path was asked for
         self.links = {}    # how often a link was used
         self.connections = 0
+        self.at_once = 0   # requests that are not answered yet
         self.random = random.Random(habits.get("seed", 0))
         if "tls" in habits:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -87,7 +88,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         chunked = self.habit("chunked") and status in (200, 206)
         note = {"path": self.path, "range": self.headers.get("Range"), "status": status,
                 "bytes": len(body) if cut is None else len(body) // 2,
-                "connection": self.connection_number,
+                "connection": self.connection_number, "at_once": getattr(self, "at_once", 1),
                 "headers": {k.lower(): v for k, v in self.headers.items()}}
         with self.server.lock:
             if self.path != "/_habits":
@@ -228,6 +229,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(405)
 
     def do_GET(self):
+        with self.server.lock:
+            self.server.at_once += 1
+            self.at_once = self.server.at_once
+        try:
+            self.get()
+        finally:
+            with self.server.lock:
+                self.server.at_once -= 1
+
+    def get(self):
         path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
         if path == "/_log":
             with self.server.lock:

@@ -136,6 +136,32 @@ def test_many_requests_go_at_once(root):
             assert time.perf_counter() - begin < 1.0  # one after the other: 2 s
 
 
+def test_a_body_that_breaks_off_is_asked_for_from_there_on(tmp_path):
+    data = rng.integers(0, 1 << 15, (4, 1000, 1000), dtype="i2")
+    zarr.create_array(str(tmp_path / "a.zarr"), name="a", data=data, chunks=(1, 1000, 1000), compressors=None)
+    with fault_server(tmp_path, cut_first=1) as server:
+        with h5py.File(f"{server.url}/a.zarr", "r") as f:
+            np.testing.assert_array_equal(f["a"][()], data)
+        asked = [one for one in server.requests() if "/c/" in one["path"]]
+    assert sum(one["bytes"] for one in asked) == data.nbytes
+    assert len(asked) == 8 and sum((one["range"] or "").startswith("bytes=1000000-") for one in asked) == 4
+
+
+def test_a_busy_server_is_asked_for_less_at_once(tmp_path):
+    zarr.create_array(str(tmp_path / "a.zarr"), name="a", data=np.arange(200), chunks=(1,))
+    with fault_server(tmp_path) as server:
+        with h5py.File(f"{server.url}/a.zarr", "r") as f:
+            dataset = f["a"]
+            at_once = []
+            for habits in ({}, {"busy_every": 2}):
+                server.become(latency_ms=100, **habits)
+                assert list(dataset[()]) == list(range(200))
+                at_once.append([one["at_once"] for one in server.requests()])
+    # (Nearly: the server counts what it is about to be done with.)
+    assert max(at_once[0]) > 24
+    assert max(at_once[1][100:200]) <= 20
+
+
 def test_concurrency_is_a_limit(root):
     code = """if True:
         import h5py, sys
@@ -382,6 +408,17 @@ def test_nginx(root, tmp_path):
     (tmp_path / "no").mkdir()
     with nginx(root, tmp_path / "no", "max_ranges 0;") as url:
         assert_same(url)
+
+
+def test_nginx_asks_for_a_password(root, tmp_path):
+    (tmp_path / "users").write_text("ann:{PLAIN}hush-hush\n")
+    code = "import h5py, sys; print(h5py.File(sys.argv[1])['chunked'][0, 0])"
+    with nginx(root, tmp_path, f'auth_basic "h"; auth_basic_user_file {tmp_path}/users;') as url:
+        there = url.replace("//", "//ann:hush-hush@")
+        assert run_python(code, f"{there}/v3.zarr") == f"{DATA[0, 0]}\n"
+        refused = run([sys.executable, "-c", code, f"{there.replace('hush-hush', 'hush-wrong')}/v3.zarr"])
+        assert "PermissionError" in refused.stderr and "401" in refused.stderr
+        assert "hush" not in refused.stderr.split("PermissionError")[-1]
 
 
 def test_loading_the_plugin_does_not_load_libcurl(root):

@@ -47,8 +47,9 @@ def fault_server(root, **habits):
 
 
 @contextlib.contextmanager
-def nginx(root, folder, extra="", tls=None):
-    """nginx over `root`, with `extra` lines in its location; yields its URL. `tls`: files of a certificate and key."""
+def nginx(root, folder, extra="", tls=None, words=""):
+    """nginx over `root`, with `extra` lines in its location; yields its URL. `tls`: files of a certificate and key;
+    `words`: how else it listens."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         pytest.skip("nginx is not installed")
@@ -57,7 +58,7 @@ def nginx(root, folder, extra="", tls=None):
         port = free.getsockname()[1]
     folder = Path(folder)
     owner = f"user {Path(root).owner()};" if Path("/proc/self").stat().st_uid == 0 else ""
-    secure = f"ssl; ssl_certificate {tls[0]}; ssl_certificate_key {tls[1]}" if tls else ""
+    secure = f"ssl {words}; ssl_certificate {tls[0]}; ssl_certificate_key {tls[1]}" if tls else ""
     configuration = folder / "nginx.conf"
     configuration.write_text(f"""
 daemon off; master_process on; worker_processes 1; pid {folder}/nginx.pid; {owner}
@@ -66,7 +67,7 @@ events {{ worker_connections 512; }}
 http {{
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  log_format short '$status $body_bytes_sent $request_uri $http_range'; access_log {folder}/access.log short;
+  log_format short '$status $body_bytes_sent $request_uri $http_range $server_protocol $connection'; access_log {folder}/access.log short;
   server {{ listen 127.0.0.1:{port} {secure}; location / {{ root {root}; {extra} }} }}
 }}
 """)

@@ -3,6 +3,7 @@ when a request begins, and so do we."""
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def secure(root, tmp_path_factory):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test",
                     "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem",
                     "-out", folder / "cert.pem"], check=True, capture_output=True)
-    with nginx(root, folder, tls=(folder / "cert.pem", folder / "key.pem")) as url:
+    with nginx(root, folder, tls=(folder / "cert.pem", folder / "key.pem"), words="http2") as url:
         yield url, str(folder / "cert.pem")
 
 
@@ -55,6 +56,24 @@ def test_certificates_of_the_users_own_authorities_are_used(secure, variable):
 def test_the_setting_goes_before_the_variables(secure):
     assert read(f"{secure[0]}/a.zarr", SSL_CERT_FILE="/nowhere", CURL_CA_BUNDLE="/nowhere",
                 HDF5_VOL_CONNECTOR=f"zarr ca_file={secure[1]}") == "499500"
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_the_setting_says_which_http(secure, version):
+    """By version 2 all requests share a connection; it is not what servers are asked for by themselves."""
+    log = Path(secure[1]).with_name("access.log")
+    log.write_text("")
+    env = {"H5ZARR_HTTP_VERSION": version} if version != "1.1" else {}
+    assert read(f"{secure[0]}/a.zarr", H5ZARR_CA_FILE=secure[1], **env) == "499500"
+    words = [line.split()[-2:] for line in log.read_text().splitlines()]
+    assert {protocol for protocol, _ in words} == {"HTTP/1.1" if version == "1.1" else "HTTP/2.0"}
+    if version == "2":
+        assert len(words) > 10 and len({connection for _, connection in words}) == 1
+
+
+def test_without_tls_a_server_is_asked_by_http_1_1(root):
+    with fault_server(root) as server:
+        assert read(f"{server.url}/a.zarr", H5ZARR_HTTP_VERSION="2") == "499500"
 
 
 def test_http_goes_through_a_proxy(root):

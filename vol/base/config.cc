@@ -159,6 +159,10 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) { return SetInt(v, 0, 100, &c->retries); }},
     {"timeout_s", "1 to 3600",
      [](std::string_view v, Config* c) { return SetInt(v, 1, 3600, &c->timeout_s); }},
+    {"http_version", "1.1, 2",
+     [](std::string_view v, Config* c) {
+       return Choose<bool>(v, &c->http2, {{"1.1", false}, {"2", true}});
+     }},
     {"missing", "404, 403",
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->missing_is_403, {{"404", false}, {"403", true}});

@@ -40,6 +40,7 @@ struct Config {
   int concurrency = 32;          // requests at once to one server
   int retries = 8;
   int timeout_s = 30;            // without progress
+  bool http2 = false;            // http_version=2
   bool missing_is_403 = false;   // missing=403
   std::string headers_file;
   std::string ca_file;           // certificates of authorities

@@ -51,6 +51,7 @@ HttpOptions HttpOptionsOf(const Config& config) {
   options.concurrency = config.concurrency;
   options.retries = config.retries;
   options.timeout_s = config.timeout_s;
+  options.http2 = config.http2;
   options.missing_is_403 = config.missing_is_403;
   options.headers_file = config.headers_file;
   options.ca_file = config.ca_file;

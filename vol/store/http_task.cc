@@ -46,7 +46,9 @@ Status HttpTask::SetUp(const HttpLibrary& curl, CURL* handle, const RequestHead&
   };
   const HttpOptions& options = session_->options();
   set(CURLOPT_URL, head.url.Text().c_str());
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);  // rather than a connection of its own
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_PATH_AS_IS, 1L);

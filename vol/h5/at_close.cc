@@ -68,6 +68,7 @@ void AtClose(void*) {
   RunSerially();
   host::Guard("at_close", [] {
     GetConnector().resting_store.Drop();
+    GetConnector().resting_image.reset();
     SaveStores();
     GetMirroredFiles().UpdateAll();
     CloseRepeatedFiles();

@@ -49,6 +49,7 @@ void ForgetLibrary() {
   transfer::ForgetRemoteDriver();
   view::ForgetImageDriver();
   connector->resting_store.Forget();
+  connector->resting_image.reset();
   connector->external_links_registered = false;
   connector->filters_registered = false;
   connector->registered_at_close = false;

@@ -45,6 +45,7 @@ struct Connector {
   PostOpen post_open = PostOpen::kNo;
   std::string probed_store;       // that IS_ACCESSIBLE found without a connector being named: h5/view_file
   std::map<std::string, std::weak_ptr<view::Image>> images;  // of stores opened so, by path
+  std::shared_ptr<view::Image> resting_image;  // the last one, if it MayRest
   std::shared_ptr<RemoteFile> probed_remote;  // what IS_ACCESSIBLE read last, which will be opened next
 };
 Connector& GetConnector();

@@ -8,6 +8,7 @@
 #include "h5/name_refusal.h"
 #include "h5/remote_open.h"
 #include "host/host_api.h"
+#include "location/location.h"
 #include "store/url.h"
 #include "view/build.h"
 #include "view/image_driver.h"
@@ -39,15 +40,25 @@ Status RefuseToWrite(const FileName& name, const Config& config) {
   return Advice(name, "a Zarr store", "for reading only");
 }
 
+// Whether an image that was made before shows what is to be opened. One that is open does, whatever
+// has become of the store; but what kept a part from it may have passed.
+bool MayServe(view::Image* image, const FileName& name) {
+  if (image->is_open()) return !image->is_partial();
+  return image->store().name() == name.given && IsPlainFolder(name.path) && image->IsStillStored();
+}
+
 Result<std::shared_ptr<view::Image>> ImageOf(const FileName& name, const Config& config) {
   std::weak_ptr<view::Image>& kept = GetConnector().images[name.path];
-  // (What kept a part from it may have passed.)
-  if (std::shared_ptr<view::Image> open = kept.lock(); open && !open->is_partial()) return open;
+  if (std::shared_ptr<view::Image> made = kept.lock(); made && MayServe(made.get(), name)) {
+    return made;
+  }
+  GetConnector().resting_image.reset();
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<shadow::StoreFile> store,
                           shadow::StoreFile::Make(name.path, name.given, false, false, config,
                                                   ExecutorFor(config.threads)));
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<view::Image> image, view::MakeImage(std::move(store)));
   kept = image;
+  if (!name.remote && image->MayRest()) GetConnector().resting_image = image;
   return image;
 }
 

@@ -11,6 +11,12 @@ const Buffer* BlockCache::Find(uint64_t at) {
   return &found->second.block;
 }
 
+void BlockCache::Clear() {
+  blocks_.clear();
+  uses_.clear();
+  held_bytes_ = 0;
+}
+
 void BlockCache::Insert(uint64_t at, Buffer block) {
   if (Find(at) != nullptr) return;
   held_bytes_ += block.size_bytes();

@@ -16,6 +16,7 @@ class BlockCache {
   uint64_t budget_bytes() const { return budget_bytes_; }
   // The block at the address, now the one used last; null when it is not here. Valid until Insert.
   const Buffer* Find(uint64_t at);
+  void Clear();
   // May drop others; never the block itself.
   void Insert(uint64_t at, Buffer block);
 

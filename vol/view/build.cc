@@ -162,6 +162,7 @@ haddr_t AddressOf(hid_t dataset, const Geometry& geometry) {
 
 // Says what is at the addresses of a dataset.
 Status Builder::Settle(const NodePtr& node) {
+  if (node->dataset.virtual_layout != nullptr) image_->NoteElements();
   if (node->dataset.null_space || node->dataset.external) return OkStatus();
   const Handle dataset(H5Oopen_by_token(file_.get(), host::TokenOfKey(node->token)));
   const Handle type(dataset.valid() ? H5Dget_type(dataset.get()) : H5I_INVALID_HID);
@@ -180,6 +181,7 @@ Status Builder::Settle(const NodePtr& node) {
   if (begin == HADDR_UNDEF) return InternalError("no addresses for '" + node->path + "'");
   Status unreadable;
   if (shadow::HoldsVlenOrReference(type.get())) {
+    image_->NoteElements();
     unreadable = Hold(node, dataset.get(), type.get());
     if (unreadable.ok()) return OkStatus();
   }

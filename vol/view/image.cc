@@ -37,6 +37,13 @@ Status Image::Refuse(uint64_t header, uint32_t links, const Status& why) {
   return OkStatus();
 }
 
+void Image::NoteClosed() {
+  if (--open_files_ > 0 || !MayRest()) return;
+  blocks_.Clear();
+  courses_.clear();
+  store_->Rest();
+}
+
 const Region* Image::RegionAt(uint64_t at) const {
   auto next = regions_.upper_bound(at);
   if (next == regions_.begin()) return nullptr;

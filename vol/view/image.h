@@ -48,6 +48,18 @@ class Image {
   // Whether something that may pass kept parts of the store from the view: a server that was busy, a disk.
   bool is_partial() const { return partial_; }
 
+  // HDF5 has opened it as a file once more, or closed one. With the last one all that was read of
+  // arrays goes.
+  void NoteOpened() { ++open_files_; }
+  void NoteClosed();
+  bool is_open() const { return open_files_ > 0; }
+  // More than documents says what is in it: elements, or the sources of virtual datasets.
+  void NoteElements() { of_documents_ = false; }
+  // Whether it may serve again when it is not open any more, if it then IsStillStored.
+  bool MayRest() const { return of_documents_ && !partial_ && store_->MayRest(); }
+  // Whether the store's documents are what they were. Reads them again.
+  bool IsStillStored() { return MayRest() && store_->IsStillStored(); }
+
   // The bytes at an address. Fails with what the store says, or what the region is unreadable for.
   Status Read(uint64_t at, MutableByteSpan out);
   // All pieces of a transfer, those of arrays as one batch.
@@ -73,6 +85,8 @@ class Image {
   SparseBytes held_;
   uint64_t end_ = 0;
   bool partial_ = false;
+  bool of_documents_ = true;
+  std::size_t open_files_ = 0;
   std::map<uint64_t, Region> regions_;  // by their first address
   std::map<uint64_t, Status> refused_;  // by the address at which HDF5 looks for what it would open
   std::map<uint64_t, Course> courses_;  // the same

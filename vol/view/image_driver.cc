@@ -55,13 +55,15 @@ H5FD_t* file_open(const char* name, unsigned flags, hid_t fapl, haddr_t longest)
     if (!file->being_made && (flags & H5F_ACC_RDWR) != 0) {
       return PermissionDeniedError("'" + std::string(name) + "': a view can only be read");
     }
+    file->image->NoteOpened();
     return static_cast<void*>(file.release());
   }));
 }
 
 herr_t file_close(H5FD_t* file) {
   return host::Guard("view_close", [&] {
-    delete AsFile(file);
+    const std::unique_ptr<ImageFile> closed(AsFile(file));
+    closed->image->NoteClosed();
     return OkStatus();
   });
 }

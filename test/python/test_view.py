@@ -147,6 +147,56 @@ def test_hdf5s_whole_model_reads_as_with_the_connector(tmp_path):
                 assert viewed[path].get(what) == described[what], (path, what)
 
 
+def test_links_that_go_in_circles_and_between_files_lead_where_the_connector_leads(store, tmp_path):
+    with h5py.File(tmp_path / "other.zarr", "w") as f:
+        f["a"] = np.arange(5)
+    with h5py.File(store, "w") as f:
+        f["a"], g = np.arange(4), f.create_group("g")
+        g["self"], g["root"], f["soft"] = g, f["/"], h5py.SoftLink("/soft")
+        f["native"], f["other"] = h5py.ExternalLink("links.h5", "/a"), h5py.ExternalLink("other.zarr", "/a")
+    os.symlink(".", store + "/loop")
+    with h5py.File(tmp_path / "links.h5", "w") as f:
+        f["a"] = np.arange(3)
+        f["into"], f["group"] = (h5py.ExternalLink(os.path.basename(store), name) for name in ("/a", "/g"))
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    names = []
+    f.visit(names.append)
+    print(list(f), list(f["g"]), names, f["g/self/self/root/g"] == f["g"], f["g/root/g/self/root/a"][...].tolist())
+    print(f["native"][...].tolist(), f["other"][...].tolist())
+    try:
+        f["soft"]
+    except RuntimeError as error:
+        print(error)
+with h5py.File(sys.argv[2]) as f:
+    print(f["into"][...].tolist(), list(f["group"]), f["group/self/root/a"][1:3].tolist(), f["a"][...].tolist())
+"""
+    viewed = run_python(code, store, tmp_path / "links.h5", connector=None)
+    assert viewed == run_python(code, store, tmp_path / "links.h5")
+    assert viewed.splitlines()[-1] == "[0, 1, 2, 3] ['root', 'self'] [1, 2] [0, 1, 2]"
+
+
+def test_a_virtual_dataset_of_an_hdf5_file_does_not_take_a_store_for_fill(store, tmp_path):
+    """HDF5 opens sources by itself, and asks nobody."""
+    with h5py.File(store, "w") as f:
+        f["a"] = np.arange(4) + 1
+    with h5py.File(tmp_path / "v.h5", "w") as f:
+        layout = h5py.VirtualLayout((4,), "i8")
+        layout[:] = h5py.VirtualSource(os.path.basename(store), "a", (4,))
+        f.create_virtual_dataset("v", layout)
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    try:
+        print(f["v"][...].tolist())
+    except OSError as error:
+        print("OSError")
+"""
+    assert run_python(code, tmp_path / "v.h5") == "[1, 2, 3, 4]\n"
+    assert run_python(code, tmp_path / "v.h5", connector=None) == "OSError\n"
+
+
 def test_virtual_datasets_are_read_through_the_connector(store, tmp_path):
     with h5py.File(tmp_path / "source.h5", "w") as f:
         f["d"] = np.arange(20)
@@ -273,6 +323,64 @@ print(h5py.File(native)["d"][:].tolist(), h5py.File(native + ".after")["d"][:].t
 left_open = h5py.File(store)["gzip"]
 """
     assert run_python(code, numbers, tmp_path / "a.h5", connector=None) == "[9, 2, 3] [0, 1, 2]\n"
+
+
+def test_a_view_opened_again_shows_what_is_stored_now(store, tmp_path):
+    """A view is kept from one open to the next: as long as the store's documents are what they were."""
+    code = """
+import h5py, json, os, shutil, sys
+store = sys.argv[1]
+def change(path, old, new):
+    text = open(f"{store}/{path}").read()
+    assert old in text
+    with open(f"{store}/{path}.new", "w") as out:
+        out.write(text.replace(old, new))
+    os.replace(f"{store}/{path}.new", f"{store}/{path}")
+def shown():
+    with h5py.File(store) as f:
+        names = []
+        f.visit(names.append)
+        return names, f.attrs["x"].item(), f["a"][...].tolist(), f["text"].asstr()[...].tolist() if "text" in f else None
+def then(what):
+    what()
+    print(json.dumps(shown()))
+for _ in range(3):
+    then(lambda: None)
+then(lambda: change("zarr.json", '"x": 1', '"x": 2'))
+then(lambda: shutil.copytree(f"{store}/a", f"{store}/g/b"))
+then(lambda: shutil.rmtree(f"{store}/g/b"))
+then(lambda: shutil.copy(f"{store}/a/c/1", f"{store}/a/c/0"))
+then(lambda: os.remove(f"{store}/a/c/1"))
+then(lambda: shutil.copytree(sys.argv[2], f"{store}/text"))
+with h5py.File(store) as held:
+    change("zarr.json", '"x": 2', '"x": 3')
+    print(json.dumps(shown()))
+then(lambda: shutil.copy(sys.argv[2] + "2/c/0", f"{store}/text/c/0"))
+child = os.fork()
+if child == 0:
+    change("zarr.json", '"x": 3', '"x": 4')
+    os._exit(0 if shown()[1] == 4 else 1)
+assert os.waitpid(child, 0)[1] == 0
+then(lambda: None)
+then(lambda: (os.rename(store, store + ".h5"), h5py.File(store, "w").close(), os.remove(store), os.rename(store + ".h5", store)))
+"""
+    with h5py.File(store, "w") as f:
+        f.attrs["x"] = 1
+        f.create_dataset("a", data=np.arange(4), chunks=(2,))
+        f.create_group("g")
+    for name, text in (("text", "old"), ("text2", "new")):
+        with h5py.File(tmp_path / f"{name}.zarr", "w") as f:
+            f["text"] = [text]
+    os.rename(tmp_path / "text.zarr" / "text", tmp_path / "other")
+    os.rename(tmp_path / "text2.zarr" / "text", tmp_path / "other2")
+    names, values = ["a", "g"], [0, 1, 2, 3]
+    said = [json.loads(line) for line in run_python(code, store, tmp_path / "other", connector=None).splitlines()]
+    assert said == 3 * [[names, 1, values, None]] + [
+        [names, 2, values, None], [["a", "g", "g/b"], 2, values, None], [names, 2, values, None],
+        [names, 2, [2, 3, 2, 3], None], [names, 2, [2, 3, 0, 0], None],
+        [names + ["text"], 2, [2, 3, 0, 0], ["old"]], [names + ["text"], 2, [2, 3, 0, 0], ["old"]],
+        [names + ["text"], 3, [2, 3, 0, 0], ["new"]], [names + ["text"], 4, [2, 3, 0, 0], ["new"]],
+        [names + ["text"], 4, [2, 3, 0, 0], ["new"]]]
 
 
 def test_hdf5_can_be_closed_and_opened_again_around_a_view(numbers):

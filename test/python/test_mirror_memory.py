@@ -26,6 +26,7 @@ LAYOUTS = {
     "one long row": {"shape": (1, SIDE_MIB << 17)},
     "chunks": {"chunks": (1 << 17,)},
     "small chunks": {"chunks": (1 << 14,)},
+    "chunks of another filter": {"chunks": (1 << 14,), "compression": "lzf"},
 }
 
 

@@ -81,8 +81,9 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   // What HDF5 gives back it soon wants again: to fetch it from the kernel anew took a quarter of a mirror's time.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  // Packs and pieces of datasets are no part of that: among the rest they would leave holes that nothing else fits into.
+  mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_TOP_PAD, 16 << 20);
   try {
     return h5zarr::tools::Run({argv + 1, argv + argc});

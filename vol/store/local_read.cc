@@ -191,12 +191,34 @@ class BatchReader {
     return status;
   }
 
+  // The targets of the part's ops where they lie side by side, as their ranges do; else nothing.
+  MutableByteSpan JointTarget(const ReadPart& part) const {
+    const ReadOp& first = ops_[plan_.order[part.first_op]];
+    uint64_t end = part.begin;
+    for (std::size_t i = part.first_op; i < part.last_op; ++i) {
+      const ReadOp& op = ops_[plan_.order[i]];
+      const bool goes_on = op.range.offset == end && op.target.size() == op.range.length &&
+                           op.target.data() == first.target.data() + (end - part.begin);
+      if (op.target.empty() || !goes_on) return {};
+      end += op.range.length;
+    }
+    return {first.target.data(), end - part.begin};
+  }
+
   Status ReadJoint(const OpenObject& object, const ReadPart& part, const std::string& path) {
     if (part.end > object.object_bytes) {
       // Some op ends where the part does: the first that reaches too far is the one to name.
       for (std::size_t i = part.first_op; i < part.last_op; ++i) {
         H5ZARR_RETURN_IF_ERROR(Locate(object, ops_[plan_.order[i]], path).status());
       }
+    }
+    if (const MutableByteSpan target = JointTarget(part); !target.empty()) {
+      H5ZARR_RETURN_IF_ERROR(ReadOneState(object, part.begin, target, path));
+      for (std::size_t i = part.first_op; i < part.last_op; ++i) {
+        const std::size_t index = plan_.order[i];
+        H5ZARR_RETURN_IF_ERROR(Deliver(index, object, ops_[index].target));
+      }
+      return OkStatus();
     }
     H5ZARR_ASSIGN_OR_RETURN(Buffer memory, scratch_.Take(part.end - part.begin));
     const MutableByteSpan bytes = memory.span().first(part.end - part.begin);

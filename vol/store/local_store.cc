@@ -13,13 +13,14 @@
 #include "store/local_read.h"
 #include "store/local_tree.h"
 #include "store/local_write.h"
+#include "store/names_later.h"
 #include "store/posix_file.h"
 #include "store/temp_name.h"
 
 namespace h5zarr {
 namespace {
 
-class LocalStore : public Store {
+class LocalStore : public Store, public NamesLater {
  public:
   LocalStore(std::string root, const LocalStoreOptions& options)
       : root_(std::move(root)), options_(options), scratch_(options.coalesce_max_bytes) {
@@ -36,6 +37,8 @@ class LocalStore : public Store {
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   std::optional<ObjectState> StateNow(std::string_view key) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
+  Status WriteNamedLater(std::string_view key, ByteSpan bytes) override;
+  Status SyncFolders(std::span<const std::string> prefixes) override;
   Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written) override;
   Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected, Generation* written) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
@@ -118,7 +121,26 @@ std::optional<ObjectState> LocalStore::StateNow(std::string_view key) {
 Status LocalStore::Write(std::string_view key, ByteSpan bytes) {
   H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
-  return WriteLocalObject(root_, key, bytes, options_, &blocks_);
+  return WriteLocalObject(root_, key, bytes, options_, Names::kDurable, &blocks_);
+}
+
+Status LocalStore::WriteNamedLater(std::string_view key, ByteSpan bytes) {
+  H5ZARR_RETURN_IF_ERROR(CheckWrittenKey(key));
+  H5ZARR_RETURN_IF_ERROR(CheckWritable(key));
+  return WriteLocalObject(root_, key, bytes, options_, Names::kLater, &blocks_);
+}
+
+Status LocalStore::SyncFolders(std::span<const std::string> prefixes) {
+  if (!options_.durable) return OkStatus();
+  for (const std::string& prefix : prefixes) {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
+    H5ZARR_RETURN_IF_ERROR(SyncDirectory(PathOf(prefix)));
+    if (!prefix.empty()) continue;
+    // What the root lies in need not be ours to open: then the root is not of our making either.
+    const Status synced = SyncDirectory(ParentPath(PathOf("")));
+    if (!synced.ok() && synced.code() != StatusCode::kPermissionDenied) return synced;
+  }
+  return OkStatus();
 }
 
 Result<bool> LocalStore::WriteNew(std::string_view key, ByteSpan bytes, Generation* written) {

@@ -104,8 +104,12 @@ Place FindPlace(std::string path) {
 
 class LocalWriter : public ObjectWriter {
  public:
-  LocalWriter(std::string path, bool durable)
-      : place_(FindPlace(std::move(path))), path_(place_.path), directory_(ParentPath(path_)), durable_(durable) {}
+  LocalWriter(std::string path, bool durable, Names names)
+      : place_(FindPlace(std::move(path))),
+        path_(place_.path),
+        directory_(ParentPath(path_)),
+        durable_(durable),
+        syncs_name_(durable && names == Names::kDurable) {}
 
   // An errno, or 0.
   int Create() { return temp_.Create(directory_); }
@@ -201,25 +205,26 @@ class LocalWriter : public ObjectWriter {
 
   Status Keep() {
     temp_.Keep();
-    return durable_ ? SyncDirectory(directory_) : OkStatus();
+    return syncs_name_ ? SyncDirectory(directory_) : OkStatus();
   }
 
   const Place place_;
   const std::string path_;
   const std::string directory_;
   const bool durable_;
+  const bool syncs_name_;
   TempFile temp_;
   ino_t inode_ = 0;  // of the temporary file, once noted
   std::unique_ptr<BlockWriter> blocks_;  // null: through the page cache, call by call
 };
 
 Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_view key,
-                                           bool durable) {
-  auto writer = std::make_unique<LocalWriter>(root + "/" + std::string(key), durable);
+                                           bool durable, Names names = Names::kDurable) {
+  auto writer = std::make_unique<LocalWriter>(root + "/" + std::string(key), durable, names);
   int error = writer->Create();
   // Somebody may remove the folder again before the file is in it.
   for (int attempt = 0; error == ENOENT && attempt < 3; ++attempt) {
-    H5ZARR_RETURN_IF_ERROR(MakeParents(root, key, durable));
+    H5ZARR_RETURN_IF_ERROR(MakeParents(root, key, durable && names == Names::kDurable));
     error = writer->Create();
   }
   if (error != 0) return ErrnoError(error, "cannot create '" + writer->path() + "'");
@@ -252,8 +257,8 @@ Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
 }
 
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        const LocalStoreOptions& options, BlockPool* blocks) {
-  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, options.durable));
+                        const LocalStoreOptions& options, Names names, BlockPool* blocks) {
+  H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, options.durable, names));
   const bool large = bytes.size() >= BlockPool::kBlockBytes;
   if (large && options.io != LocalStoreOptions::Io::kPageCache) {
     writer->UseBlocks(options.io == LocalStoreOptions::Io::kDirect, blocks);

@@ -30,9 +30,12 @@ Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
                                                       const LocalStoreOptions& options,
                                                       BlockPool* blocks);
 
-// Store::Write of the file `root`/`key`, in the same way.
+// When the name of a durable file is durable itself: at once, or when its folder and those above it are synchronised.
+enum class Names { kDurable, kLater };
+
+// Store::Write and NamesLater::WriteNamedLater of the file `root`/`key`, in the same way.
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        const LocalStoreOptions& options, BlockPool* blocks);
+                        const LocalStoreOptions& options, Names names, BlockPool* blocks);
 
 // Store::WriteNew and Store::Replace of the file `root`/`key`.
 Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable,

@@ -19,7 +19,9 @@
 
 #include "catch.h"
 #include "conformance/store/test_stores.h"
+#include "store/local_blocks.h"
 #include "store/local_read.h"
+#include "store/names_later.h"
 #include "store/posix_file.h"
 #include "store/temp_name.h"
 #include "unit/store/temp_directory.h"
@@ -383,6 +385,53 @@ TEST_CASE("a folder that cannot be renamed stays as it is, and what cannot be de
     const auto locked = entry.path() / "locked";
     if (std::filesystem::exists(locked)) std::filesystem::permissions(locked, std::filesystem::perms::owner_all);
   }
+}
+
+TEST_CASE("objects whose names are made durable together are there at once") {
+  TempDirectory directory;
+  const auto store = MakeLocalStore(directory / "x.zarr", {.durable = true});
+  auto* const names = dynamic_cast<NamesLater*>(store.get());
+  REQUIRE(names != nullptr);
+  const std::string large(BlockPool::kBlockBytes + 1, 'x');
+  REQUIRE(names->WriteNamedLater("a/b/k", AsBytes("1")).ok());
+  REQUIRE(names->WriteNamedLater("a/b/k", AsBytes("22")).ok());
+  REQUIRE(names->WriteNamedLater("a/large", AsBytes(large)).ok());
+  CHECK(TextAt(*store, "a/b/k") == "22");
+  CHECK(TextAt(*store, "a/large") == large);
+  const std::vector<std::string> folders = {"a/b", "a", ""};
+  CHECK(names->SyncFolders(folders).ok());
+  CHECK_FALSE(names->SyncFolders(std::vector<std::string>{"missing"}).ok());
+  const auto reader = MakeLocalStore(directory / "x.zarr", {.read_only = true});
+  CHECK(dynamic_cast<NamesLater*>(reader.get())->WriteNamedLater("k", AsBytes("1")).code() ==
+        StatusCode::kPermissionDenied);
+}
+
+TEST_CASE("ranges that lie side by side, in the object and in memory, are each what is there") {
+  TempDirectory directory;
+  const auto store = MakeLocalStore(directory / "x.zarr");
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += static_cast<char>('a' + i % 23);
+  REQUIRE(store->Write("k", AsBytes(text)).ok());
+  // The third is elsewhere in memory, before the fifth is a gap in the object.
+  std::vector<std::byte> memory(3000);
+  const uint64_t offsets[] = {0, 100, 200, 300, 500}, places[] = {0, 100, 1000, 1100, 1200};
+  std::vector<ReadOp> ops(5);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    ops[i].key = "k";
+    ops[i].range = ByteRange::Span(offsets[i], 100);
+    ops[i].target = MutableByteSpan(memory).subspan(places[i], 100);
+  }
+  const bool only_joint = GENERATE(false, true);
+  if (only_joint) ops.resize(2);
+  std::vector<int> told(ops.size());
+  Executor executor(1);
+  REQUIRE(store->ReadBatch(ops, [&](std::size_t i, const ReadResult& result) {
+                   ++told[i];
+                   CHECK(AsText(*result.bytes) == text.substr(offsets[i], 100));
+                   CHECK(result.bytes->data() == ops[i].target.data());
+                   return OkStatus();
+                 }, executor).ok());
+  CHECK(told == std::vector<int>(ops.size(), 1));
 }
 
 TEST_CASE("a file changed in place has another generation") {

@@ -476,6 +476,12 @@ def test_since_leaves_older_versions_out(source, tmp_path):
     assert not (tmp_path / "m/refs/tag.v1").exists()
 
 
+def test_all_is_what_a_run_does_anyway(source, tmp_path):
+    report(source, tmp_path / "default")
+    assert report(source, tmp_path / "m", "--all")["added"] == 4
+    assert objects(tmp_path / "m") == objects(tmp_path / "default")
+
+
 def test_names_that_no_tag_may_have_are_escaped(tmp_path):
     source = write(tmp_path / "s.h5", "v1", "100%")
     report(source, tmp_path / "m")
@@ -512,7 +518,7 @@ def test_a_version_that_was_made_again_is_refused(tmp_path):
 
 @pytest.mark.parametrize("words, code", [
     ([], 64), (["a"], 64), (["a", "b", "c"], 64), (["a", "b", "--what"], 64), (["a", "b", "--since"], 64),
-    (["a", "b", "--codec", "x"], 64), (["a", "b", "--prune", "x"], 64), (["a", "b", "--threads", "x"], 64),
+    (["a", "b", "--all", "--since", "v"], 64), (["a", "b", "--codec", "x"], 64), (["a", "b", "--prune", "x"], 64), (["a", "b", "--threads", "x"], 64),
     (["gc", "nothing"], 4), (["nothing.h5", "b"], 4), (["status", "nothing"], 4), (["--help"], 0)])
 def test_exit_codes_tell_wrong_words_from_failures(tmp_path, words, code):
     done = subprocess.run([str(COMMAND), "mirror", *words], capture_output=True, text=True, cwd=tmp_path)
@@ -588,21 +594,43 @@ def test_killed_at_any_time_what_is_visible_is_exact_and_a_run_converges(source,
     assert objects(folder) == objects(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_a_write_that_fails_is_told_and_a_run_converges(source, tmp_path, error):
+def run_traced(*words, **env):
+    """A run of the command under strace, whose own words come first."""
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not installed")
+    done = subprocess.run([strace, "-f", "-qq", *map(str, words)], capture_output=True, text=True,
+                          env=environment() | env)
+    if "ptrace" in done.stderr.lower() and "not permitted" in done.stderr.lower():
+        pytest.skip("strace may not trace here")
+    return done
+
+
+def test_names_are_made_durable_a_folder_at_once_and_before_a_tag_leads_there(source, tmp_path):
+    log, folder = tmp_path / "log", tmp_path / "m"
+    run_traced("-y", "-o", log, "-e", "trace=fsync,rename,renameat2", COMMAND, "mirror", source, folder, "--quiet")
+    calls = [line for line in log.read_text().splitlines() if "resumed>" not in line]
+    renamed = lambda name: [i for i, call in enumerate(calls) if "rename" in call and f"/{name}/" in call]
+    synced = lambda name: [i for i, call in enumerate(calls) if "fsync(" in call and f"<{folder}{name}>" in call]
+    tags = [i for i, call in enumerate(calls) if "rename" in call and "/refs/tag." in call]
+    assert len(tags) == 4
+    for name in ("chunks", "manifests", "transactions"):
+        assert len(synced(f"/{name}")) == 1, name
+    for name in ("chunks", "manifests", "transactions", "snapshots"):
+        assert max(renamed(name)) < max(synced(f"/{name}")) < min(tags), name
+        assert max(synced("")) > min(synced(f"/{name}")), name
+
+
+@pytest.mark.parametrize("io", ["auto", "pread"])
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
+def test_a_write_that_fails_is_told_and_a_run_converges(source, tmp_path, error, io):
     report(source, tmp_path / "whole")
     failed = 0
     for when in FAILING_CALLS:
         folder = tmp_path / f"m{when}"
         calls = "pwrite64,write,pwritev,writev,fsync,fdatasync,rename,renameat2"
-        done = subprocess.run([strace, "-f", "-qq", "-o", "/dev/null", "-e", f"inject={calls}:error={error}:when={when}",
-                               str(COMMAND), "mirror", source, str(folder), "--quiet"],
-                              capture_output=True, text=True, env=environment())
-        if "ptrace" in done.stderr.lower() and "not permitted" in done.stderr.lower():
-            pytest.skip("strace may not trace here")
+        done = run_traced("-o", "/dev/null", "-e", f"inject={calls}:error={error}:when={when}", COMMAND, "mirror",
+                          source, folder, "--quiet", H5ZARR_IO=io)
         assert done.returncode in (0, 4), (when, done.stderr)
         failed += done.returncode == 4
         if has_versions(folder):
@@ -611,6 +639,34 @@ def test_a_write_that_fails_is_told_and_a_run_converges(source, tmp_path, error)
         assert objects(folder) == objects(tmp_path / "whole"), when
     # (The last ones come when all is done.)
     assert failed >= 4, f"{failed} of {len(FAILING_CALLS)} failing calls were told"
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
+@pytest.mark.parametrize("call", ["fallocate", "io_uring_enter", "pwrite64", "ftruncate", "fsync"])
+def test_a_failure_of_a_large_pack_is_told_and_a_run_converges(tmp_path, error, call):
+    """Packs of several blocks go past the page cache, by other calls than small ones."""
+    source = str(tmp_path / "s.h5")
+    run_python("""
+import sys, h5py, numpy as np
+from versioned_hdf5 import VersionedHDF5File
+with h5py.File(sys.argv[1], "w") as f:
+    with VersionedHDF5File(f).stage_version("v") as new:
+        new.create_dataset("a", data=np.random.default_rng(1).integers(0, 1 << 60, 5 << 19), chunks=(1 << 15,))
+""", source, plugin=False, connector=None)
+    report(source, tmp_path / "whole")
+    failed = 0
+    for when in (1, 2, 3):
+        folder = tmp_path / f"m{when}"
+        done = run_traced("-o", "/dev/null", "-e", f"inject={call}:error={error}:when={when}", COMMAND, "mirror",
+                          source, folder, "--quiet")
+        assert done.returncode in (0, 4), (when, done.stderr)
+        failed += done.returncode == 4
+        assert done.returncode == 0 or not has_versions(folder)
+        report(source, folder)
+        assert objects(folder) == objects(tmp_path / "whole"), when
+    # (What a file system or a ring refuses is done without; a failure to write is none of that.)
+    if (call, error) in [("fallocate", "ENOSPC"), ("fsync", "ENOSPC"), ("fsync", "EIO"), ("ftruncate", "EIO")]:
+        assert failed > 0
 
 
 def test_runs_at_the_same_time_lose_nothing(source, tmp_path):

@@ -273,9 +273,11 @@ def test_killed_at_any_time_the_history_is_whole(tmp_path):
     mirror(source, tmp_path / "m")
     rng = random.Random(7)
     words = [str(COMMAND), "mirror", str(source), str(tmp_path / "m"), "--quiet"]
+    change(source, "f['big'][...] = np.arange(400000)[::-1] * 3")
     began = time.monotonic()
     subprocess.run(words, env=environment(), check=True)
     takes = time.monotonic() - began
+    outcomes = []
     for run in range(int(os.environ.get("H5ZARR_MIRROR_KILLS", 12))):
         change(source, f"f['big'][...] = np.arange(400000) * {run + 2}")
         after = rng.uniform(0, 1.3 * takes)
@@ -284,9 +286,14 @@ def test_killed_at_any_time_the_history_is_whole(tmp_path):
         process.send_signal(signal.SIGKILL)
         _, said = process.communicate()
         assert process.returncode in (0, -signal.SIGKILL), (run, after, said)
+        outcomes.append(process.returncode)
         values = group_at(tmp_path / "m")["big"][...]
-        assert values[1] in range(1, run + 3)
+        if values[0] != 0:  # still the state before the first kill
+            np.testing.assert_array_equal(values, np.arange(400000)[::-1] * 3)
+            continue
+        assert values[1] in range(2, run + 3)
         np.testing.assert_array_equal(values, np.arange(400000) * values[1])
+    assert -signal.SIGKILL in outcomes, outcomes
     mirror(source, tmp_path / "m")
     np.testing.assert_array_equal(group_at(tmp_path / "m")["big"][...], np.arange(400000) * (run + 2))
     assert mirror(source, tmp_path / "m", "--verify")["objects_written"] == 0

@@ -24,7 +24,7 @@ using icechunk::ObjectId;
 using icechunk::Snapshot;
 
 // Versions are shown together that were added within about so long: to show one waits for the disk.
-constexpr auto kShowAfter = std::chrono::milliseconds(500);
+constexpr auto kShowAfter = std::chrono::seconds(2);
 
 class Run {
  public:

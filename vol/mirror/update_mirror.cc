@@ -4,10 +4,10 @@
 
 #include "h5/connector.h"
 #include "host/host_api.h"
-#include "location/location.h"
 #include "mirror/hdf5_read.h"
 #include "mirror/mirror.h"
 #include "mirror/mirror_state.h"
+#include "mirror/open_place.h"
 #include "mirror/versions.h"
 
 namespace h5zarr::mirror {
@@ -17,7 +17,6 @@ namespace {
 Result<Config> ConfigFor(const MirroredFile& file) {
   H5ZARR_ASSIGN_OR_RETURN(Config config, ConfigOf(file.fapl));
   if (host::HostIsTerminating()) config.threads = 1;
-  config.durable = true;
   return config;
 }
 
@@ -38,7 +37,7 @@ Result<bool> HasVersions(hid_t file) {
 
 Status UpdateMirror(const MirroredFile& file) {
   H5ZARR_ASSIGN_OR_RETURN(const Config config, ConfigFor(file));
-  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenPlace(file.destination, true, config));
+  H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenMirrorPlace(file.destination, true, config));
   OpenedFile source;
   source.name = file.path;
   source.file = Handle(H5Fopen(file.path.c_str(), H5F_ACC_RDONLY, file.fapl));

@@ -1,13 +1,16 @@
 // WriteBehind: a Store whose writes go on beside the caller. What is written is safe after Flush, and not before:
-// until then nothing may be written that leads to it.
+// until then nothing may be written that leads to it. Folders are synchronised there, each once; also those of objects
+// that were found to be there already: whoever wrote them may not have come so far.
 //
 // For objects that are never replaced while they are under way. Within mirror/ only.
 #ifndef H5ZARR_MIRROR_WRITE_BEHIND_H_
 #define H5ZARR_MIRROR_WRITE_BEHIND_H_
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "exec/background.h"
+#include "store/names_later.h"
 #include "store/store.h"
 
 namespace h5zarr::mirror {
@@ -29,7 +33,7 @@ class WriteBehind final : public Store {
   // Writes the first `length` of `bytes` some time before Flush returns. Blocks while much is under way. A failure
   // of an earlier write is returned instead.
   Status WriteLater(std::string key, Buffer bytes, uint64_t length);
-  // A buffer of at least `bytes`: one that was written, where there is one. kNoSpace.
+  // A buffer of at least `bytes`, aligned as it is written best: one that was written, where there is one. kNoSpace.
   Result<Buffer> TakeBuffer(uint64_t bytes);
   // Waits until all is written; the first failure since the last Flush.
   Status Flush();
@@ -39,6 +43,11 @@ class WriteBehind final : public Store {
   Status CheckThere() override { return store_->CheckThere(); }
   // A copy of `bytes` is written later.
   Status Write(std::string_view key, ByteSpan bytes) override;
+  // Later, too; then true says that nothing was there yet. Where another writer was first, and wrote something else,
+  // Flush says so (kChanged).
+  Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written = nullptr) override;
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected,
+                       Generation* written = nullptr) override;
   // These know of what is under way. Others, of whole prefixes, wait for it.
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
@@ -55,15 +64,24 @@ class WriteBehind final : public Store {
 
  private:
   void Note(const std::string& key, const Status& outcome, Buffer written);
+  Status WriteNewNow(const std::string& key, ByteSpan bytes);
   // Waits for `key` if it is under way.
   void WaitFor(std::string_view key);
   Background& NextWriter(bool is_large);
+  // Waits until large objects that are under way leave room for one more of so many bytes.
+  void AwaitRoom(uint64_t bytes);
   void Drain();
+  // The folder of `key`, and those it lies in, are to be synchronised.
+  void NoteFolders(std::string_view key);
 
   Store* const store_;
+  NamesLater* const names_later_;  // the same; null where it cannot do that
   std::mutex mutex_;
   std::map<std::string, uint64_t, std::less<>> under_way_;  // sizes, by key; guarded by mutex_
+  uint64_t large_bytes_ = 0;                                // of large ones under way; guarded by mutex_
+  std::condition_variable has_room_;                        // it became less
   Status failure_;                                          // guarded by mutex_
+  std::set<std::string> folders_;                           // guarded by mutex_
   // Large ones, to be used again: what is given back the allocator cuts into pieces, and asks the system for more.
   // Guarded by mutex_.
   std::vector<Buffer> spare_;

@@ -14,9 +14,9 @@
 #include "base/config.h"
 #include "host/handle.h"
 #include "icechunk/repository.h"
-#include "location/location.h"
 #include "mirror/collect_garbage.h"
 #include "mirror/mirror.h"
+#include "mirror/open_place.h"
 #include "mirror/update_mirror.h"
 #include "mirror/verify.h"
 #include "store/temp_name.h"
@@ -43,13 +43,11 @@ Result<std::string> AbsolutePath(const std::string& path) {
   return std::string(folder) + "/" + path;
 }
 
-// A killed run, or a crash of the system, must leave what is visible whole: everything is synchronised.
 Result<std::unique_ptr<Store>> OpenFolder(const std::string& path, bool read_only) {
   H5ZARR_ASSIGN_OR_RETURN(const std::string absolute, AbsolutePath(path));
   Config config;
   H5ZARR_RETURN_IF_ERROR(config.ApplyEnvironment());
-  config.durable = true;
-  return OpenPlace(absolute, !read_only, config);
+  return mirror::OpenMirrorPlace(absolute, !read_only, config);
 }
 
 Json ReportJson(const mirror::MirrorReport& report) {

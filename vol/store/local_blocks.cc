@@ -65,7 +65,7 @@ struct BlockWriter::Ring {
     if (made) io_uring_queue_exit(&ring);
   }
 
-  // False when the kernel takes nothing at the moment.
+  // False when the kernel does not take it; then nothing may be pushed any more.
   bool Push(int fd, const InFlight& block, std::size_t slot) {
     io_uring_sqe* const entry = io_uring_get_sqe(&ring);
     if (entry == nullptr) return false;
@@ -193,11 +193,19 @@ Status BlockWriter::Submit(const std::byte* data, uint64_t bytes, Buffer owner) 
   InFlight& block = slots_[slot];
   block = {data, offset_, bytes, std::move(owner)};
   offset_ += bytes;
-  if (ring_ != nullptr && ring_->Push(fd_, block, slot)) {
-    ++in_flight_;
-    return OkStatus();
+  Status status;
+  if (ring_ != nullptr) {
+    if (ring_->Push(fd_, block, slot)) {
+      ++in_flight_;
+      return OkStatus();
+    }
+    // What the kernel did not take stays in the ring, and would be taken with the next block, when its memory may be
+    // another's: the ring goes.
+    status = WaitForAll();
+    ring_.reset();
+    SayFallback("io_uring takes no more, written block by block", path_);
   }
-  Status status = WriteNow(block, 0);
+  if (status.ok()) status = WriteNow(block, 0);
   if (!block.owner.empty()) pool_->Return(std::move(block.owner));
   block = InFlight();
   return status;

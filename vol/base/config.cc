@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/config_item.h"
 #include "base/percent.h"
 
 namespace h5zarr {
@@ -185,10 +184,15 @@ constexpr Key kKeys[] = {
                                                         {"path", Config::S3Style::kPath},
                                                         {"virtual", Config::S3Style::kVirtual}});
      }},
-    // (What is done to a file, not how: see config_item.h.)
-    {"mirror", "off, the path of a folder, s3://BUCKET/NAME", [](std::string_view v, Config*) { return !v.empty(); }},
+    {"mirror", "off, the path of a folder, s3://BUCKET/NAME",
+     [](std::string_view v, Config* c) {
+       c->mirror = v == "off" ? "" : v;
+       return !v.empty();
+     }},
     {"mirror_on_error", "warn, fail",
-     [](std::string_view v, Config*) { return v == "warn" || v == "fail"; }},
+     [](std::string_view v, Config* c) {
+       return Choose<bool>(v, &c->mirror_fails, {{"warn", false}, {"fail", true}});
+     }},
     {"trace", "0, 1, 2, 3",
      [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},
 };
@@ -253,24 +257,6 @@ Status Config::ApplyEnvironment() {
     }
   }
   return OkStatus();
-}
-
-std::optional<std::string> ConfigItem(std::string_view text, std::string_view key) {
-  std::optional<std::string> value;
-  while (!text.empty()) {
-    const std::size_t semicolon = text.find(';');
-    const std::string_view item = Trim(text.substr(0, semicolon));
-    text = semicolon == std::string_view::npos ? std::string_view() : text.substr(semicolon + 1);
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos || Trim(item.substr(0, equals)) != key) continue;
-    value = PercentDecoded(Trim(item.substr(equals + 1)));
-  }
-  return value;
-}
-
-std::optional<std::string> ConfigItemOfEnvironment(std::string_view key) {
-  const char* const value = std::getenv(VariableOf(key).c_str());
-  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
 }  // namespace h5zarr

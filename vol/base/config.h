@@ -50,6 +50,8 @@ struct Config {
   std::string s3_endpoint;
   std::string s3_region;
   enum class S3Style { kAuto, kPath, kVirtual } s3_style = S3Style::kAuto;
+  std::string mirror;            // where files that are written are mirrored to; empty: nowhere
+  bool mirror_fails = false;     // mirror_on_error=fail
   int trace = 0;  // a TraceLevel
 
   // Applies "key=value;…" on top of this. kInvalidArgument for an unknown key (the message lists

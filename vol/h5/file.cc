@@ -68,9 +68,9 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags
 }
 
 // What HDF5 was asked to open or create is there: from now on it may have a mirror.
-Result<void*> Mirrored(Result<void*> file, const FileName& name, bool writable, hid_t fapl) {
+Result<void*> Mirrored(Result<void*> file, const FileName& name, bool writable, const Config& config, hid_t fapl) {
   if (!file.ok()) return file;
-  const Status noted = GetMirroredFiles().NoteOpened(UnderOf(*file), name.path, writable, fapl);
+  const Status noted = GetMirroredFiles().NoteOpened(UnderOf(*file), name.path, writable, config, fapl);
   if (noted.ok()) return file;
   CloseObject("file_close", *file, H5VLfile_close, host::DefaultDxpl(), nullptr);
   return noted;
@@ -156,7 +156,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
     if (!CreatesZarr(name, config, fapl)) {
       if (name.remote && HasDefaultDriver(fapl)) return RefuseRemote(name);
       if (HasDefaultDriver(fapl)) H5ZARR_RETURN_IF_ERROR(RefuseWithinStore(name));
-      return Mirrored(CreateNative(given, flags, fcpl, fapl, dxpl, request), name, true, fapl);
+      return Mirrored(CreateNative(given, flags, fcpl, fapl, dxpl, request), name, true, config, fapl);
     }
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
       return Status(StatusCode::kAlreadyExists,
@@ -171,7 +171,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
       host::KeepErrors keep;
       (void)RemoveStore(name, config).ok();  // what was claimed; why nothing was made is what is said
     }
-    return Mirrored(std::move(file), name, true, fapl);
+    return Mirrored(std::move(file), name, true, config, fapl);
   });
 }
 
@@ -274,12 +274,12 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
       }
       Result<void*> store = OpenStore(name, flags, config, fapl, dxpl, request);
       if (!store.ok()) return WhyNeither(name, object, store.status());
-      return Mirrored(std::move(store), name, (flags & H5F_ACC_RDWR) != 0, fapl);
+      return Mirrored(std::move(store), name, (flags & H5F_ACC_RDWR) != 0, config, fapl);
     }
     const bool writable = (flags & H5F_ACC_RDWR) != 0;
     H5ZARR_ASSIGN_OR_RETURN(const bool is_store, IsStoreOrNewPart(name, config));
     if (is_store) {
-      return Mirrored(OpenStore(name, flags, config, fapl, dxpl, request), name, writable, fapl);
+      return Mirrored(OpenStore(name, flags, config, fapl, dxpl, request), name, writable, config, fapl);
     }
     if (HasDefaultDriver(fapl)) {
       H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
@@ -299,7 +299,7 @@ void* file_open(const char* given, unsigned flags, hid_t fapl, hid_t dxpl, void*
     }
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_FILE, nullptr));
     GetConnector().native_files.NoteOpened(under, given, fapl, config);
-    return Mirrored(wrapper, name, writable, fapl);
+    return Mirrored(wrapper, name, writable, config, fapl);
   });
 }
 

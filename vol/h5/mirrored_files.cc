@@ -3,12 +3,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <memory>
-#include <string_view>
 #include <utility>
 
-#include "base/config_item.h"
-#include "h5/connector.h"
 #include "h5/file_name.h"
 #include "host/guard.h"
 #include "host/native.h"
@@ -20,23 +16,11 @@ UpdateMirror update_mirror = nullptr;
 
 std::string NameIn(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// What a file access list, or else the environment, says of `key`; "" when nothing does.
-std::string SettingOf(hid_t fapl, std::string_view key) {
-  void* info = nullptr;
-  std::optional<std::string> value;
-  if (H5Pget_vol_info(fapl, &info) >= 0 && info != nullptr) {
-    const std::unique_ptr<ConnectorInfo> copy(static_cast<ConnectorInfo*>(info));
-    value = ConfigItem(copy->text, key);
-  }
-  if (!value) value = ConfigItemOfEnvironment(key);
-  return value.value_or("");
-}
-
-// Where the file at `path` is to be mirrored to; "" for nowhere. A name that ends in '/' is that of a folder of
-// mirrors, one a file.
-std::string DestinationOf(const std::string& path, hid_t fapl) {
-  std::string mirror = SettingOf(fapl, "mirror");
-  if (mirror.empty() || mirror == "off") return "";
+// Where `config` says that the file at `path` is mirrored to; "" for nowhere. A name that ends in '/' is that of a
+// folder of mirrors, one a file.
+std::string DestinationOf(const std::string& path, const Config& config) {
+  std::string mirror = config.mirror;
+  if (mirror.empty()) return "";
   if (mirror.ends_with('/')) mirror += NameIn(path) + ".icechunk";
   return ParseFileName(mirror.c_str()).path;
 }
@@ -55,7 +39,8 @@ MirroredFiles& GetMirroredFiles() {
 
 void SetUpdateMirror(UpdateMirror update) { update_mirror = update; }
 
-Status MirroredFiles::NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl) {
+Status MirroredFiles::NoteOpened(void* under, const std::string& path, bool writable, const Config& config,
+                                 hid_t fapl) {
   if (update_mirror == nullptr || updating_ || (files_.empty() && !writable)) return OkStatus();
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
@@ -67,8 +52,8 @@ Status MirroredFiles::NoteOpened(void* under, const std::string& path, bool writ
   }
   if (!writable) return OkStatus();
   File opened;
-  opened.mirrored = {path, DestinationOf(path, fapl), H5I_INVALID_HID};
-  opened.fails = SettingOf(fapl, "mirror_on_error") == "fail";
+  opened.mirrored = {path, DestinationOf(path, config), H5I_INVALID_HID};
+  opened.fails = config.mirror_fails;
   if (opened.mirrored.destination.empty()) return OkStatus();
   if (!number.ok()) return Failed(opened, UnsupportedError("HDF5 does not tell which file it is"));
   opened.fapl = Handle(H5Pcopy(fapl));

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "base/config.h"
 #include "base/status.h"
 #include "host/handle.h"
 #include "host/object.h"
@@ -34,7 +35,7 @@ class MirroredFiles {
   // A file was opened or created. Those that are written and are to have a mirror are known from now on,
   // until the last of their handles is closed. Fails, where the file's configuration says so, for one that cannot be
   // told from others; else that is told on stderr.
-  Status NoteOpened(void* under, const std::string& path, bool writable, hid_t fapl);
+  Status NoteOpened(void* under, const std::string& path, bool writable, const Config& config, hid_t fapl);
   void NoteReopened(void* under);
 
   // After the file of an object was flushed. Fails only where the file's configuration says so; else a

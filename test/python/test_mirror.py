@@ -4,9 +4,7 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import h5py
@@ -15,6 +13,7 @@ import pytest
 import zarr
 
 from command_support import COMMAND, h5zarr, needs_command
+from mirror_support import assert_version_equals, has_versions, mirror, objects, report, write
 from support import environment, run_python
 
 icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
@@ -25,65 +24,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr"),
 ]
 
-# More of both in the long tier: test/suites/mirror_faults.sh.
-KILLS = int(os.environ.get("H5ZARR_MIRROR_KILLS", 16))
-# (Of each thread: strace counts so, and none makes more.)
-FAILING_CALLS = range(1, 31) if "H5ZARR_MIRROR_KILLS" in os.environ else (1, 2, 4, 7, 11, 20)
-
-WRITE = """
-import sys, h5py, numpy as np
-from versioned_hdf5 import VersionedHDF5File
-path, versions = sys.argv[1], sys.argv[2:]
-rng = np.random.default_rng(3)
-
-def first(new):
-    new.create_dataset("g/a", data=rng.integers(0, 99, (64, 90)).astype("f8"), chunks=(8, 20),
-                       compression="gzip", compression_opts=1, shuffle=True)
-    new.create_dataset("raw", data=np.arange(95), chunks=(10,), fillvalue=5)
-    new.create_dataset("text", data=np.array(["a", "zwölf", "", "😀"] * 6, dtype=object),
-                       dtype=h5py.string_dtype(), chunks=(5,))
-    new.create_dataset("lzf", data=np.arange(50, dtype="i2"), chunks=(8,), compression="lzf")
-    new.create_dataset("bool", data=np.arange(30) % 3 == 0, chunks=(7,))
-    new.create_dataset("fixed", data=np.array([b"x", b"yy", b"zzz"] * 4), chunks=(5,))
-    new.create_dataset("complex", data=np.arange(12) * (1 + 2j), chunks=(5,))
-    new.create_dataset("big", data=np.arange(40, dtype=">i4"), chunks=(16,))
-    new.create_dataset("point", data=np.array([(i, i / 3) for i in range(20)], dtype=[("n", "i4"), ("x", "f8")]),
-                       chunks=(6,), compression="gzip")
-    new.create_dataset("sum", data=np.arange(60, dtype="u4"), chunks=(16,), fletcher32=True)
-    new["raw"].attrs["units"] = "m"
-    new["g"].attrs["level"] = 3
-
-def second(new):
-    new["g/a"][0:3, 0] = -1
-    new["raw"].resize((101,))
-    new["raw"][99] = 7
-    new["text"][3] = "neu"
-
-def third(new):
-    new["g/a"].resize((70, 85))
-    del new["lzf"]
-    new["g/a"][69] = 4
-
-def fourth(new):
-    new["g/a"].resize((30, 85))
-    new["raw"].resize((12,))
-    new.create_dataset("lzf", data=np.arange(9, dtype="i2"), chunks=(8,), compression="lzf")
-    new.create_dataset("deep/er/zero", data=np.zeros((20, 20)), chunks=(6, 6))
-    new["bool"][:] = True
-
-changes = {"v1": first, "v2": second, "v3": third, "v4": fourth}
-for version in versions:
-    with h5py.File(path, "a") as f:
-        with VersionedHDF5File(f).stage_version(version.partition("<")[0],
-                                                prev_version=version.partition("<")[2] or None) as new:
-            changes.get(version, lambda new: new["raw"].__setitem__(0, hash(version) % 1000))(new)
-"""
-
-
-def write(path, *versions):
-    run_python(WRITE, path, *versions, plugin=False, connector=None)
-    return str(path)
-
 
 def delete_version(source, name):
     run_python("""
@@ -92,60 +32,6 @@ from versioned_hdf5 import delete_versions
 with h5py.File(sys.argv[1], "r+") as f:
     delete_versions(f, [sys.argv[2]])
 """, source, name, plugin=False, connector=None)
-
-
-def mirror(*words, expected=0):
-    done = subprocess.run([str(COMMAND), "mirror", *map(str, words)], capture_output=True, text=True, timeout=120,
-                          env=environment())
-    assert done.returncode == expected, done.stdout + done.stderr
-    return done
-
-
-def report(*words, expected=0):
-    return json.loads(mirror(*words, "--json", expected=expected).stdout)
-
-
-def objects(folder):
-    """Every object by its key, but for what killed runs leave behind."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*")
-            if path.is_file() and not path.name.startswith(".h5zarr-")}
-
-
-def has_versions(folder):
-    return any(Path(folder).glob("refs/tag.*/ref.json"))
-
-
-def plain(data):
-    """Values that can be compared, whatever type texts have."""
-    data = np.asarray(data)
-    if data.dtype.kind in "OT":
-        flat = [text.decode() if isinstance(text, bytes) else str(text) for text in data.flat]
-        return np.array(flat, dtype=object).reshape(data.shape)
-    return data
-
-
-def assert_version_equals(source, folder, version, skip=()):
-    tag = version.replace("/", "%2F")
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
-    theirs = zarr.open_group(repository.readonly_session(tag=tag).store, mode="r")
-    with h5py.File(source, "r") as f, h5py.File(f"{folder}@{tag}", "r") as ours:
-        group = f["_version_data/versions"][version]
-        names, found = [], []
-        group.visit(names.append)
-        ours.visit(found.append)
-        assert sorted(names) == sorted(found) == sorted(name for name, _ in theirs.members(max_depth=None))
-        for name in names:
-            attributes = {key: value for key, value in group[name].attrs.items() if key not in ("raw_data", "chunks")}
-            assert dict(ours[name].attrs) == attributes, name
-            if isinstance(group[name], h5py.Group) or name in skip:
-                continue
-            expected = plain(group[name][()])
-            assert ours[name].shape == theirs[name].shape == expected.shape, name
-            assert ours[name].dtype == group[name].dtype, name
-            assert ours[name].chunks == tuple(group[name].attrs["chunks"]), name
-            np.testing.assert_array_equal(plain(ours[name][()]), expected, err_msg=name)
-            read = plain(theirs[name][...])
-            np.testing.assert_array_equal(read.astype(expected.dtype), expected, err_msg=name)
 
 
 @pytest.fixture(scope="module")
@@ -561,121 +447,6 @@ def test_verify_notices_every_damage(source, tmp_path, kind):
             mirror("verify", folder, expected=4)
         path.write_bytes(good)
     mirror("verify", folder)
-
-
-def test_killed_at_any_time_what_is_visible_is_exact_and_a_run_converges(source, tmp_path):
-    report(source, tmp_path / "whole")
-    started = time.monotonic()
-    report(source, tmp_path / "timed")
-    length = time.monotonic() - started
-    folder, rng = tmp_path / "m", random.Random(1)
-    killed = 0
-    for attempt in range(KILLS):
-        run = subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
-        time.sleep(rng.random() * length * 0.6)
-        if run.poll() is not None:
-            length *= 0.8  # a machine that was busy when it was timed
-        run.send_signal(signal.SIGKILL)
-        killed += run.wait() != 0
-        if has_versions(folder):
-            mirror("verify", folder)
-        if attempt % 4 == 3:
-            for tag in (folder / "refs").glob("tag.*"):
-                if (tag / "ref.json").exists():
-                    assert_version_equals(source, folder, tag.name[4:])
-            shutil.rmtree(folder)
-    assert killed > KILLS // 5, f"{killed} of {KILLS} runs were killed before their end, each of about {length:.2f} s"
-    for _ in range(3):
-        run = subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
-        time.sleep(rng.random() * length * 0.6)
-        run.kill()
-        run.wait()
-    report(source, folder)
-    assert objects(folder) == objects(tmp_path / "whole")
-
-
-def run_traced(*words, **env):
-    """A run of the command under strace, whose own words come first."""
-    strace = shutil.which("strace")
-    if strace is None:
-        pytest.skip("strace is not installed")
-    done = subprocess.run([strace, "-f", "-qq", *map(str, words)], capture_output=True, text=True,
-                          env=environment() | env)
-    if "ptrace" in done.stderr.lower() and "not permitted" in done.stderr.lower():
-        pytest.skip("strace may not trace here")
-    return done
-
-
-def test_names_are_made_durable_a_folder_at_once_and_before_a_tag_leads_there(source, tmp_path):
-    log, folder = tmp_path / "log", tmp_path / "m"
-    run_traced("-y", "-o", log, "-e", "trace=fsync,rename,renameat2", COMMAND, "mirror", source, folder, "--quiet")
-    calls = [line for line in log.read_text().splitlines() if "resumed>" not in line]
-    renamed = lambda name: [i for i, call in enumerate(calls) if "rename" in call and f"/{name}/" in call]
-    synced = lambda name: [i for i, call in enumerate(calls) if "fsync(" in call and f"<{folder}{name}>" in call]
-    tags = [i for i, call in enumerate(calls) if "rename" in call and "/refs/tag." in call]
-    assert len(tags) == 4
-    for name in ("chunks", "manifests", "transactions"):
-        assert len(synced(f"/{name}")) == 1, name
-    for name in ("chunks", "manifests", "transactions", "snapshots"):
-        assert max(renamed(name)) < max(synced(f"/{name}")) < min(tags), name
-        assert max(synced("")) > min(synced(f"/{name}")), name
-
-
-@pytest.mark.parametrize("io", ["auto", "pread"])
-@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_a_write_that_fails_is_told_and_a_run_converges(source, tmp_path, error, io):
-    report(source, tmp_path / "whole")
-    failed = 0
-    for when in FAILING_CALLS:
-        folder = tmp_path / f"m{when}"
-        calls = "pwrite64,write,pwritev,writev,fsync,fdatasync,rename,renameat2"
-        done = run_traced("-o", "/dev/null", "-e", f"inject={calls}:error={error}:when={when}", COMMAND, "mirror",
-                          source, folder, "--quiet", H5ZARR_IO=io)
-        assert done.returncode in (0, 4), (when, done.stderr)
-        failed += done.returncode == 4
-        if has_versions(folder):
-            mirror("verify", folder)
-        report(source, folder)
-        assert objects(folder) == objects(tmp_path / "whole"), when
-    # (The last ones come when all is done.)
-    assert failed >= 4, f"{failed} of {len(FAILING_CALLS)} failing calls were told"
-
-
-@pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-@pytest.mark.parametrize("call", ["fallocate", "io_uring_enter", "pwrite64", "ftruncate", "fsync"])
-def test_a_failure_of_a_large_pack_is_told_and_a_run_converges(tmp_path, error, call):
-    """Packs of several blocks go past the page cache, by other calls than small ones."""
-    source = str(tmp_path / "s.h5")
-    run_python("""
-import sys, h5py, numpy as np
-from versioned_hdf5 import VersionedHDF5File
-with h5py.File(sys.argv[1], "w") as f:
-    with VersionedHDF5File(f).stage_version("v") as new:
-        new.create_dataset("a", data=np.random.default_rng(1).integers(0, 1 << 60, 5 << 19), chunks=(1 << 15,))
-""", source, plugin=False, connector=None)
-    report(source, tmp_path / "whole")
-    failed = 0
-    for when in (1, 2, 3):
-        folder = tmp_path / f"m{when}"
-        done = run_traced("-o", "/dev/null", "-e", f"inject={call}:error={error}:when={when}", COMMAND, "mirror",
-                          source, folder, "--quiet")
-        assert done.returncode in (0, 4), (when, done.stderr)
-        failed += done.returncode == 4
-        assert done.returncode == 0 or not has_versions(folder)
-        report(source, folder)
-        assert objects(folder) == objects(tmp_path / "whole"), when
-    # (What a file system or a ring refuses is done without; a failure to write is none of that.)
-    if (call, error) in [("fallocate", "ENOSPC"), ("fsync", "ENOSPC"), ("fsync", "EIO"), ("ftruncate", "EIO")]:
-        assert failed > 0
-
-
-def test_runs_at_the_same_time_lose_nothing(source, tmp_path):
-    report(source, tmp_path / "whole")
-    folder = tmp_path / "m"
-    runs = [subprocess.Popen([str(COMMAND), "mirror", source, str(folder), "--quiet"], env=environment())
-            for _ in range(4)]
-    assert [run.wait(60) for run in runs] == [0] * 4
-    assert objects(folder) == objects(tmp_path / "whole")
 
 
 def test_many_versions_take_few_objects(tmp_path):

@@ -84,11 +84,16 @@ def test_names_are_made_durable_a_folder_at_once_and_before_a_tag_leads_there(so
     synced = lambda name: [i for i, call in enumerate(calls) if "fsync(" in call and f"<{folder}{name}>" in call]
     tags = [i for i, call in enumerate(calls) if "rename" in call and "/refs/tag." in call]
     assert len(tags) == 4
-    for name in ("chunks", "manifests", "transactions"):
-        assert len(synced(f"/{name}")) == 1, name
     for name in ("chunks", "manifests", "transactions", "snapshots"):
-        assert max(renamed(name)) < max(synced(f"/{name}")) < min(tags), name
-        assert max(synced("")) > min(synced(f"/{name}")), name
+        for tag in tags:
+            named = max(i for i in renamed(name) if i < tag)
+            times = [i for i in synced(f"/{name}") if named < i < tag]
+            assert times and any(times[0] < i < tag for i in synced("")), name
+    # Versions whose tags come together (on a busy machine not all of them do) share the calls.
+    for name in ("chunks", "manifests", "transactions"):
+        times = synced(f"/{name}")
+        assert all(any(a < tag < b for tag in tags) for a, b in zip(times, times[1:])), name
+        assert len(times) <= len(tags)
 
 
 @pytest.mark.parametrize("io", ["auto", "pread"])

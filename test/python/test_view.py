@@ -152,7 +152,7 @@ def test_links_that_go_in_circles_and_between_files_lead_where_the_connector_lea
         f["a"] = np.arange(5)
     with h5py.File(store, "w") as f:
         f["a"], g = np.arange(4), f.create_group("g")
-        g["self"], g["root"], f["soft"] = g, f["/"], h5py.SoftLink("/soft")
+        g["self"], g["top"], f["soft"] = g, f["/"], h5py.SoftLink("/soft")
         f["native"], f["other"] = h5py.ExternalLink("links.h5", "/a"), h5py.ExternalLink("other.zarr", "/a")
     os.symlink(".", store + "/loop")
     with h5py.File(tmp_path / "links.h5", "w") as f:
@@ -163,18 +163,18 @@ import h5py, sys
 with h5py.File(sys.argv[1]) as f:
     names = []
     f.visit(names.append)
-    print(list(f), list(f["g"]), names, f["g/self/self/root/g"] == f["g"], f["g/root/g/self/root/a"][...].tolist())
+    print(list(f), list(f["g"]), names, f["g/self/self/top/g"] == f["g"], f["g/top/g/self/top/a"][...].tolist())
     print(f["native"][...].tolist(), f["other"][...].tolist())
     try:
         f["soft"]
     except RuntimeError as error:
         print(error)
 with h5py.File(sys.argv[2]) as f:
-    print(f["into"][...].tolist(), list(f["group"]), f["group/self/root/a"][1:3].tolist(), f["a"][...].tolist())
+    print(f["into"][...].tolist(), list(f["group"]), f["group/self/top/a"][1:3].tolist(), f["a"][...].tolist())
 """
     viewed = run_python(code, store, tmp_path / "links.h5", connector=None)
     assert viewed == run_python(code, store, tmp_path / "links.h5")
-    assert viewed.splitlines()[-1] == "[0, 1, 2, 3] ['root', 'self'] [1, 2] [0, 1, 2]"
+    assert viewed.splitlines()[-1] == "[0, 1, 2, 3] ['self', 'top'] [1, 2] [0, 1, 2]"
 
 
 def test_a_virtual_dataset_of_an_hdf5_file_does_not_take_a_store_for_fill(store, tmp_path):

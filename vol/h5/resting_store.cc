@@ -7,6 +7,7 @@
 #include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
 #include "location/location.h"
+#include "shadow/node_state.h"
 
 namespace h5zarr {
 namespace {

@@ -129,13 +129,14 @@ Status WriteBehind::Write(std::string_view key, ByteSpan bytes) {
   return WriteLater(std::string(key), std::move(copy), bytes.size());
 }
 
-// What is there instead is as good where it is the same.
+// What is there instead is as good where it is the same, also after a failure: the answer alone may have been lost.
 Status WriteBehind::WriteNewNow(const std::string& key, ByteSpan bytes) {
   const Result<bool> done = store_->WriteNew(key, bytes);
   if (done.ok() && *done) return OkStatus();
   const Result<std::optional<Buffer>> there = store_->Read(key);
   if (there.ok() && *there && std::ranges::equal((*there)->span(), bytes)) return OkStatus();
   H5ZARR_RETURN_IF_ERROR(done.status());
+  H5ZARR_RETURN_IF_ERROR(there.status());
   return ChangedError("'" + key + "' in " + store_->Describe() + ": another writer has made it meanwhile; try again");
 }
 

@@ -111,6 +111,21 @@ struct FixedMove {
   }
 };
 
+// Runs of kBytes to twice as many: their first kBytes and their last, which may overlap.
+template <std::size_t kBytes>
+struct ShortRunMove {
+  std::size_t run_bytes;
+  void operator()(std::byte* target, const std::byte* source) const {
+    std::array<std::byte, kBytes> first;
+    std::array<std::byte, kBytes> last;
+    const std::size_t last_at = run_bytes - kBytes;
+    std::memcpy(first.data(), source, kBytes);
+    std::memcpy(last.data(), source + last_at, kBytes);
+    std::memcpy(target, first.data(), kBytes);
+    std::memcpy(target + last_at, last.data(), kBytes);
+  }
+};
+
 struct RunMove {
   std::size_t run_bytes;
   void operator()(std::byte* target, const std::byte* source) const {
@@ -185,8 +200,14 @@ void MoveRuns(const LoopNest& nest, const std::byte* source, std::byte* target) 
     case 4: return MoveAll(nest, source, target, FixedMove<4>());
     case 8: return MoveAll(nest, source, target, FixedMove<8>());
     case 16: return MoveAll(nest, source, target, FixedMove<16>());
-    default: return MoveAll(nest, source, target, RunMove{nest.run_bytes});
+    default: break;
   }
+  const std::size_t bytes = nest.run_bytes;
+  if (bytes < 4) return MoveAll(nest, source, target, ShortRunMove<2>{bytes});
+  if (bytes < 8) return MoveAll(nest, source, target, ShortRunMove<4>{bytes});
+  if (bytes < 16) return MoveAll(nest, source, target, ShortRunMove<8>{bytes});
+  if (bytes <= 32) return MoveAll(nest, source, target, ShortRunMove<16>{bytes});
+  return MoveAll(nest, source, target, RunMove{bytes});
 }
 
 }  // namespace

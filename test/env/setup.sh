@@ -181,6 +181,32 @@ ensure_s3proxy() {
   [ -e "$jar" ] && printf '%s\n' "$jar"
 }
 
+# Prints the program of nginx, the system's or the one of Debian's package, which is unpacked and not installed:
+# installing it would start a server. Fails where there is none.
+ensure_nginx() {
+  local program=$cache_dir/nginx/usr/sbin/nginx work
+  PATH=$PATH:/usr/sbin command -v nginx && return
+  if ! "$program" -v 2>/dev/null; then
+    work=$(mktemp -d "$cache_dir/nginx-XXXXXX") || return 1
+    (cd "$work" && logged "$cache_dir/nginx.log" timeout 120 apt-get download nginx &&
+      dpkg-deb -x nginx_*.deb unpacked && rm -rf "$cache_dir/nginx" && mv unpacked "$cache_dir/nginx")
+    rm -rf "$work"
+  fi
+  "$program" -v 2>/dev/null && printf '%s\n' "$program"
+}
+
+# Prints the program of versitygw, a server of S3 over a folder; fails where it cannot be had (it needs go, which is
+# not installed for it).
+ensure_versitygw() {
+  local version=1.8.0
+  local bin=$cache_dir/versitygw-$version
+  command -v versitygw && return
+  command -v go >/dev/null || return 1
+  [ -e "$bin/versitygw" ] || GOBIN=$bin logged "$cache_dir/versitygw.log" timeout 600 \
+    go install "github.com/versity/versitygw/cmd/versitygw@v$version"
+  [ -e "$bin/versitygw" ] && printf '%s\n' "$bin/versitygw"
+}
+
 # Sets base_python: a Python that can make environments.
 find_python() {
   local python

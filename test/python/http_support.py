@@ -1,6 +1,7 @@
-"""HTTP servers for tests: the one of fault_server.py, and nginx where it is installed."""
+"""HTTP servers for tests: the one of fault_server.py, and nginx."""
 import contextlib
 import json
+import os
 import shutil
 import socket
 import ssl
@@ -47,12 +48,12 @@ def fault_server(root, **habits):
 
 
 @contextlib.contextmanager
-def nginx(root, folder, extra="", tls=None, words=""):
-    """nginx over `root`, with `extra` lines in its location; yields its URL. `tls`: files of a certificate and key;
-    `words`: how else it listens."""
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+def nginx(root, folder, extra="", tls=None, words="", beside="", before=""):
+    """nginx over `root`, with `extra` lines in its location, others `beside` that, and lines `before` the server;
+    yields its URL. `tls`: files of a certificate and key; `words`: how else it listens."""
+    program = os.environ.get("H5ZARR_NGINX") or shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
-        pytest.skip("nginx is not installed")
+        pytest.skip("nginx is not installed, and H5ZARR_NGINX names none (./run env does)")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -68,7 +69,12 @@ http {{
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   log_format short '$status $body_bytes_sent $request_uri $http_range $server_protocol $connection'; access_log {folder}/access.log short;
-  server {{ listen 127.0.0.1:{port} {secure}; location / {{ root {root}; {extra} }} }}
+  {before}
+  server {{
+    listen 127.0.0.1:{port} {secure}; root {root};
+    location / {{ {extra} }}
+    {beside}
+  }}
 }}
 """)
     process = subprocess.Popen([program, "-e", str(folder / "error.log"), "-c", str(configuration)],

@@ -1,5 +1,5 @@
 """S3 servers for tests: moto, which H5ZARR_MOTO_PYTHON can run; S3Proxy, where H5ZARR_S3PROXY is its jar;
-versitygw, where it is installed."""
+versitygw, where H5ZARR_VERSITYGW is its program (./run test --full sets it)."""
 import contextlib
 import os
 import shutil
@@ -79,9 +79,9 @@ jclouds.credential=local
 @contextlib.contextmanager
 def versitygw(folder):
     """versitygw over a folder with a bucket "bucket"; yields its URL. It checks signatures, made with KEYS."""
-    program = shutil.which("versitygw")
-    if program is None:
-        pytest.skip("versitygw is not installed")
+    program = os.environ.get("H5ZARR_VERSITYGW")
+    if not program:
+        pytest.skip("H5ZARR_VERSITYGW names no program of versitygw (./run test --full does)")
     port, folder = free_port(), Path(folder)
     (folder / "buckets" / "bucket").mkdir(parents=True)
     with served([program, "--port", f"127.0.0.1:{port}", "--region", "us-east-1", "posix", str(folder / "buckets")],

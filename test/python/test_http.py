@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zarr
 
-from http_support import fault_server, nginx
+from http_support import fault_server
 from support import run, run_python, tool
 
 rng = np.random.default_rng(7)
@@ -397,28 +397,6 @@ def test_tools_read_over_http(root):
         assert done.returncode == 0 and f"(1,2): {DATA[1, 2]}, {DATA[1, 3]}" in done.stdout, done.stderr
         done = run([tool("h5ls"), "-r", f"{server.url}/v3.zarr"])
         assert "/deep/raw                Dataset {200, 300}" in done.stdout, done.stdout + done.stderr
-
-
-def test_nginx(root, tmp_path):
-    with nginx(root, tmp_path) as url:
-        assert_same(url)
-        asked = (tmp_path / "access.log").read_text().splitlines()
-        chunks = [line for line in asked if "/chunked/c/" in line]
-        assert len(chunks) == 20
-    (tmp_path / "no").mkdir()
-    with nginx(root, tmp_path / "no", "max_ranges 0;") as url:
-        assert_same(url)
-
-
-def test_nginx_asks_for_a_password(root, tmp_path):
-    (tmp_path / "users").write_text("ann:{PLAIN}hush-hush\n")
-    code = "import h5py, sys; print(h5py.File(sys.argv[1])['chunked'][0, 0])"
-    with nginx(root, tmp_path, f'auth_basic "h"; auth_basic_user_file {tmp_path}/users;') as url:
-        there = url.replace("//", "//ann:hush-hush@")
-        assert run_python(code, f"{there}/v3.zarr") == f"{DATA[0, 0]}\n"
-        refused = run([sys.executable, "-c", code, f"{there.replace('hush-hush', 'hush-wrong')}/v3.zarr"])
-        assert "PermissionError" in refused.stderr and "401" in refused.stderr
-        assert "hush" not in refused.stderr.split("PermissionError")[-1]
 
 
 def test_loading_the_plugin_does_not_load_libcurl(root):

@@ -11,18 +11,12 @@ class AsType final : public NumberCodec {
   std::string_view name() const override { return "astype"; }
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));
-    ForEachBlock(types_.encoded, encoded, types_.decoded, decoded,
-                 [this](const Block& from, Block* to, std::size_t elems) {
-                   ConvertBlock(types_.encoded.kind, from, types_.decoded.kind, elems, to);
-                 });
+    Convert(types_.encoded, encoded, types_.decoded, decoded);
     return OkStatus();
   }
   Status Encode(ByteSpan decoded, MutableByteSpan encoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckEncodeSpans(*this, decoded, encoded));
-    ForEachBlock(types_.decoded, decoded, types_.encoded, encoded,
-                 [this](const Block& from, Block* to, std::size_t elems) {
-                   ConvertBlock(types_.decoded.kind, from, types_.encoded.kind, elems, to);
-                 });
+    Convert(types_.decoded, decoded, types_.encoded, encoded);
     return OkStatus();
   }
   CodecCost cost() const override { return {0.15, 0.15}; }

@@ -35,6 +35,14 @@ class NumberCodec : public ArrayCodec {
     }
   }
 
+  // Stores each number of `from` as one of the other type, by the rules of ConvertBlock.
+  static void Convert(const NumberType& from_type, ByteSpan from, const NumberType& to_type,
+                      MutableByteSpan to) {
+    ForEachBlock(from_type, from, to_type, to, [&](const Block& source, Block* target, std::size_t elems) {
+      ConvertBlock(from_type.kind, source, to_type.kind, elems, target);
+    });
+  }
+
   const NumberTypes types_;
 
  private:

@@ -38,10 +38,7 @@ class Quantize final : public NumberCodec {
   std::string_view name() const override { return "quantize"; }
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));
-    ForEachBlock(types_.encoded, encoded, types_.decoded, decoded,
-                 [this](const Block& from, Block* to, std::size_t elems) {
-                   ConvertBlock(types_.encoded.kind, from, types_.decoded.kind, elems, to);
-                 });
+    Convert(types_.encoded, encoded, types_.decoded, decoded);
     return OkStatus();
   }
   Status Encode(ByteSpan decoded, MutableByteSpan encoded) const override {

@@ -213,14 +213,15 @@ def test_tools_read_reference_files(folder):
     assert done.returncode == 0 and "30, 31, -1, -1" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_large_reference_file_opens_soon_and_in_little_memory(tmp_path):
-    chunks = 1_000_000
+@pytest.mark.parametrize("chunks, template", [
+    (1_000_000, "{{u}}/some/folder/of/files/that/is/there/part-%05d.nc"), (1_400_000, "s3://bucket/short-%05d.nc")])
+def test_a_large_reference_file_opens_soon_and_in_little_memory(tmp_path, chunks, template):
     path = tmp_path / "large.json"
     with open(path, "w") as file:
         file.write(json.dumps({"version": 1, "templates": {"u": "data.bin"}, "refs": GROUP | {
             "variable/temperature/.zarray": array([chunks * 4], [4])}})[:-2])
         for i in range(chunks):
-            file.write(f', "variable/temperature/{i}": ["{{{{u}}}}/some/folder/of/files/that/is/there/part-{i % 50:05}.nc", {4 + i * 16}, 16]')
+            file.write(f', "variable/temperature/{i}": ["{template % (i % 50)}", {4 + i * 16}, 16]')
         file.write("}}")
     code = """if True:
         import h5py, os, resource, sys, time

@@ -100,9 +100,12 @@ bool LooksLikeReferences(std::string_view beginning) {
   return false;
 }
 
-Status ReferenceIndex::Add(Entry entry) {
+Status ReferenceIndex::Add(std::string_view key, Entry entry) {
   if (entries_.size() >= kDocumentMark) return OutOfRangeError("more than 4 billion references");
-  if (IsDocumentKey(entry.key)) documents_.emplace(entry.key, true);
+  if (key.size() > UINT32_MAX) return OutOfRangeError("a key of more than 4 GiB");
+  if (IsDocumentKey(key)) documents_.emplace(key, true);
+  entry.key_begin = key.data();
+  entry.key_bytes = static_cast<uint32_t>(key.size());
   entries_.push_back(entry);
   return OkStatus();
 }
@@ -116,8 +119,8 @@ void ReferenceIndex::BuildSlots() {
   while (count < entries_.size() + entries_.size() / 2) count *= 2;
   slots_.assign(count, 0);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    std::size_t slot = FirstSlot(entries_[i].key);
-    while (slots_[slot] != 0 && entries_[slots_[slot] - 1].key != entries_[i].key) {
+    std::size_t slot = FirstSlot(entries_[i].key());
+    while (slots_[slot] != 0 && entries_[slots_[slot] - 1].key() != entries_[i].key()) {
       slot = (slot + 1) & (count - 1);
     }
     slots_[slot] = static_cast<uint32_t>(i + 1);  // of two with one key the later one
@@ -126,7 +129,7 @@ void ReferenceIndex::BuildSlots() {
 
 const Reference* ReferenceIndex::Find(std::string_view key, Reference* memory) const {
   std::size_t slot = FirstSlot(key);
-  while (slots_[slot] != 0 && entries_[slots_[slot] - 1].key != key) {
+  while (slots_[slot] != 0 && entries_[slots_[slot] - 1].key() != key) {
     slot = (slot + 1) & (slots_.size() - 1);
   }
   if (slots_[slot] == 0) return nullptr;

@@ -59,24 +59,27 @@ class ReferenceIndex {
 
  private:
   friend class ReferenceParser;
+  // There may be millions.
   struct Entry {
-    std::string_view key;
+    std::string_view key() const { return {key_begin, key_bytes}; }
+    const char* key_begin = nullptr;
     uint64_t offset = 0;  // for inline ones: of the text
     uint64_t length = 0;
-    uint32_t url = 0;     // an index of urls_, or one of the marks below
+    uint32_t key_bytes = 0;
+    uint32_t url = 0;  // an index of urls_, or one of the marks below
   };
   static constexpr uint32_t kTextMark = UINT32_MAX;
   static constexpr uint32_t kDocumentMark = UINT32_MAX - 1;
   static constexpr uint64_t kWholeLength = UINT64_MAX;
 
-  Status Add(Entry entry);
+  Status Add(std::string_view key, Entry entry);
   void BuildSlots();
   std::size_t FirstSlot(std::string_view key) const;
 
   Buffer text_;
   std::deque<std::string> made_texts_;  // keys and URLs that are not in the text as they are
   std::vector<std::string_view> urls_;
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;    // grows without being copied
   std::vector<uint32_t> slots_;  // a hash table of entries: index + 1, 0 where empty; a power of two
   std::map<std::string, bool, std::less<>> documents_;
   TemplateValues templates_;

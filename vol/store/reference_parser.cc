@@ -33,11 +33,16 @@ Status ParseError(simdjson::error_code error, const std::string& what) {
     return ParseError(json_error, what);                                        \
   }
 
-// The inside of the JSON string that `token` begins with.
-std::string_view InsideOf(std::string_view token) {
-  while (!token.empty() && token.back() != '"') token.remove_suffix(1);
-  return token.size() < 2 ? std::string_view() : token.substr(1, token.size() - 2);
+// The inside of a JSON string, as it stands in the text. (simdjson's own get_string copies it to memory that it
+// keeps: as much again as all texts.)
+std::string_view InsideOf(json::raw_json_string string) {
+  const char* const begin = string.raw();
+  const char* end = begin;
+  while (*end != '"') end += *end == '\\' ? 2 : 1;
+  return {begin, static_cast<std::size_t>(end - begin)};
 }
+
+bool IsEscaped(std::string_view inside) { return inside.find('\\') != std::string_view::npos; }
 
 }  // namespace
 
@@ -91,13 +96,8 @@ class ReferenceParser {
   simdjson::simdjson_result<std::string_view> KeyOf(simdjson::simdjson_result<json::field>& field) {
     json::raw_json_string raw;
     if (const auto error = field.key().get(raw); error) return error;
-    const char* const begin = raw.raw();
-    const char* end = begin;
-    while (*end != '"') {
-      end += *end == '\\' ? 2 : 1;
-    }
-    std::string_view inside(begin, static_cast<std::size_t>(end - begin));
-    if (inside.find('\\') == std::string_view::npos) return inside;
+    std::string_view inside = InsideOf(raw);
+    if (!IsEscaped(inside)) return inside;
     Result<std::string> name = UnescapeJson(inside);
     if (!name.ok()) return simdjson::STRING_ERROR;
     return std::string_view(index_.made_texts_.emplace_back(std::move(*name)));
@@ -132,63 +132,68 @@ class ReferenceParser {
   Status TakeReferences(json::object& references) {
     for (auto field : references) {
       ReferenceIndex::Entry entry;
+      std::string_view key;
       json::value value;
-      H5ZARR_JSON(KeyOf(field), entry.key, "references");
-      H5ZARR_JSON(field.value(), value, "reference '" + std::string(entry.key) + "'");
-      H5ZARR_RETURN_IF_ERROR(TakeReference(value, &entry));
-      H5ZARR_RETURN_IF_ERROR(index_.Add(entry));
+      H5ZARR_JSON(KeyOf(field), key, "references");
+      H5ZARR_JSON(field.value(), value, Name(key));
+      H5ZARR_RETURN_IF_ERROR(TakeReference(key, value, &entry));
+      H5ZARR_RETURN_IF_ERROR(index_.Add(key, entry));
     }
     return OkStatus();
   }
 
-  Status TakeReference(json::value& value, ReferenceIndex::Entry* entry) {
+  Status TakeReference(std::string_view key, json::value& value, ReferenceIndex::Entry* entry) {
     json::json_type type;
-    H5ZARR_JSON(value.type(), type, Name(*entry));
+    H5ZARR_JSON(value.type(), type, Name(key));
     switch (type) {
       case json::json_type::string: {
-        const std::string_view inside = InsideOf(value.raw_json_token());
-        std::string_view decoded;  // which checks it, too
-        H5ZARR_JSON(value.get_string(), decoded, Name(*entry));
+        json::raw_json_string raw;
+        H5ZARR_JSON(value.get_raw_json_string(), raw, Name(key));
+        const std::string_view inside = InsideOf(raw);
+        if (IsEscaped(inside)) {
+          const Result<std::string> unescaped = UnescapeJson(inside);
+          if (!unescaped.ok()) return CorruptError(Name(key) + ": " + unescaped.status().message());
+        }
         SetText(inside, ReferenceIndex::kTextMark, entry);
         return OkStatus();
       }
       case json::json_type::object: {
         json::object object;
         std::string_view text;
-        H5ZARR_JSON(value.get_object(), object, Name(*entry));
-        H5ZARR_JSON(object.raw_json(), text, Name(*entry));
+        H5ZARR_JSON(value.get_object(), object, Name(key));
+        H5ZARR_JSON(object.raw_json(), text, Name(key));
         SetText(text, ReferenceIndex::kDocumentMark, entry);
         return OkStatus();
       }
       case json::json_type::array: {
         json::array parts;
-        H5ZARR_JSON(value.get_array(), parts, Name(*entry));
-        return TakeTarget(parts, entry);
+        H5ZARR_JSON(value.get_array(), parts, Name(key));
+        return TakeTarget(key, parts, entry);
       }
       default: break;
     }
-    return CorruptError(Name(*entry) + " is neither a text, an object nor a list");
+    return CorruptError(Name(key) + " is neither a text, an object nor a list");
   }
 
   // [url], [url, null, null] (kerchunk's other way to say "all of it") or [url, offset, length].
-  Status TakeTarget(json::array& parts, ReferenceIndex::Entry* entry) {
+  Status TakeTarget(std::string_view key, json::array& parts, ReferenceIndex::Entry* entry) {
     std::size_t count = 0, nulls = 0;
     for (auto part : parts) {
       if (count == 0) {
         json::json_type type;
-        H5ZARR_JSON(part.type(), type, Name(*entry));
+        H5ZARR_JSON(part.type(), type, Name(key));
         if (type == json::json_type::null) {
-          return UnsupportedError(Name(*entry) + " has no URL: the file it means is not said");
+          return UnsupportedError(Name(key) + " has no URL: the file it means is not said");
         }
-        std::string_view url;
-        if (part.get_string().get(url)) return NoTarget(*entry);
-        H5ZARR_ASSIGN_OR_RETURN(entry->url, UrlNumber(url));
+        json::raw_json_string raw;
+        if (part.get_raw_json_string().get(raw)) return NoTarget(key);
+        H5ZARR_ASSIGN_OR_RETURN(entry->url, UrlOf(key, InsideOf(raw)));
       } else if (count < 3) {
         json::json_type type;
-        H5ZARR_JSON(part.type(), type, Name(*entry));
+        H5ZARR_JSON(part.type(), type, Name(key));
         nulls += type == json::json_type::null;
         uint64_t& number = count == 1 ? entry->offset : entry->length;
-        if (type != json::json_type::null && part.get_uint64().get(number)) return NoTarget(*entry);
+        if (type != json::json_type::null && part.get_uint64().get(number)) return NoTarget(key);
       }
       ++count;
     }
@@ -197,15 +202,21 @@ class ReferenceParser {
       return OkStatus();
     }
     const std::optional<uint64_t> end = CheckedAdd(entry->offset, entry->length);
-    return count == 3 && nulls == 0 && end && *end <= INT64_MAX ? OkStatus() : NoTarget(*entry);
+    return count == 3 && nulls == 0 && end && *end <= INT64_MAX ? OkStatus() : NoTarget(key);
   }
 
-  static Status NoTarget(const ReferenceIndex::Entry& entry) {
-    return CorruptError(Name(entry) + " is neither [url] nor [url, offset, length] with whole numbers from 0 on");
+  Result<uint32_t> UrlOf(std::string_view key, std::string_view inside) {
+    if (!IsEscaped(inside)) return UrlNumber(inside);
+    const Result<std::string> url = UnescapeJson(inside);
+    return url.ok() ? UrlNumber(*url) : NoTarget(key);
   }
 
-  static std::string Name(const ReferenceIndex::Entry& entry) {
-    return "reference '" + std::string(entry.key.substr(0, 200)) + "'";
+  static Status NoTarget(std::string_view key) {
+    return CorruptError(Name(key) + " is neither [url] nor [url, offset, length] with whole numbers from 0 on");
+  }
+
+  static std::string Name(std::string_view key) {
+    return "reference '" + std::string(key.substr(0, 200)) + "'";
   }
 
   void SetText(std::string_view text, uint32_t mark, ReferenceIndex::Entry* entry) {
@@ -220,7 +231,6 @@ class ReferenceParser {
     const auto found = url_numbers_.find(url);
     if (found != url_numbers_.end()) return last_url_ = found->second;
     if (index_.urls_.size() >= ReferenceIndex::kDocumentMark) return OutOfRangeError("too many URLs");
-    // (The parser's memory, in which it decoded the URL, ends with it.)
     const std::string_view kept = index_.made_texts_.emplace_back(url);
     last_url_ = static_cast<uint32_t>(index_.urls_.size());
     index_.urls_.push_back(kept);
@@ -345,7 +355,7 @@ class ReferenceParser {
                      std::string_view length, const TemplateValues& values) {
     ReferenceIndex::Entry entry;
     H5ZARR_ASSIGN_OR_RETURN(std::string made_key, Expand(key, values));
-    entry.key = index_.made_texts_.emplace_back(std::move(made_key));
+    const std::string_view kept_key = index_.made_texts_.emplace_back(std::move(made_key));
     H5ZARR_ASSIGN_OR_RETURN(const std::string made_url, Expand(url, values));
     H5ZARR_ASSIGN_OR_RETURN(entry.url, UrlNumber(made_url));
     entry.length = ReferenceIndex::kWholeLength;
@@ -353,7 +363,7 @@ class ReferenceParser {
       H5ZARR_ASSIGN_OR_RETURN(entry.offset, Number(offset, values));
       H5ZARR_ASSIGN_OR_RETURN(entry.length, Number(length, values));
     }
-    return index_.Add(entry);
+    return index_.Add(kept_key, entry);
   }
 
   static Result<uint64_t> Number(std::string_view text, const TemplateValues& values) {

@@ -87,6 +87,23 @@ TEST_CASE("each key is found with what it stands for, the later of two with one 
   CHECK((*index)->documents().size() == 1);
 }
 
+TEST_CASE("URLs and inline bytes may be escaped, and bad escapes are refused") {
+  const auto index = Parsed(R"({"a": ["s\u0033:\/\/b\/\"x\\", 0, 4], "b": ["s3:\/\/b/\u0022x\\", 4, 4], "t": "\ud83d\ude00\\"})");
+  INFO(index.status().message());
+  REQUIRE(index.ok());
+  Reference memory;
+  for (const char* key : {"a", "b"}) {
+    REQUIRE((*index)->Find(key, &memory) != nullptr);
+    CHECK(memory.url == R"(s3://b/"x\)");
+  }
+  REQUIRE((*index)->Find("t", &memory) != nullptr);
+  CHECK(AsText(*ReferenceIndex::Decode(memory)) == "😀\\");
+  for (const char* bad : {R"({"a": ["\x", 0, 4]})", R"({"a": ["\ud83d", 0, 4]})", R"({"a": "\x"})", R"({"\x": "a"})"}) {
+    INFO(bad);
+    CHECK_FALSE(Parsed(bad).ok());
+  }
+}
+
 TEST_CASE("a file that ends anywhere is refused, or read as far as it is whole") {
   const std::string whole =
       R"({"version": 1, "templates": {"u": "x"}, "refs": {"a": "b\n", "c": ["{{u}}", 1, 2], "d": {"e": 1}},)"

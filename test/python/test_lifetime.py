@@ -213,6 +213,30 @@ print("good")
     assert run_python(code, store) == "good\n"
 
 
+def test_a_forked_child_reads_through_what_it_inherited_and_what_it_opens(store):
+    code = """
+import h5py, os, sys
+f = h5py.File(sys.argv[1])
+pid = os.fork()
+if pid == 0:
+    for again in range(2):
+        g = h5py.File(sys.argv[1])
+        read = [[h["a"][...].tolist(), h["g/text"].asstr()[0], h["g"].attrs["x"]] for h in (f, g, f)]
+        if read != 3 * [[[1, 2, 3], "abc", 4]]:
+            print(read, flush=True)
+            os._exit(1)
+        g.close()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+assert f["a"][1] == 2
+"""
+    with h5py.File(store, "w") as f:
+        f["a"], f["g/text"] = [1, 2, 3], ["abc"]
+        f["g"].attrs["x"] = 4
+    for connector in ("zarr", None):
+        run_python(code, store, connector=connector)
+
+
 def test_forked_workers_read_in_parallel(store):
     code = OPEN + """
 import multiprocessing

@@ -230,9 +230,9 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
                         hid_t dxpl, void** request) {
   const bool writable = (flags & H5F_ACC_RDWR) != 0;
   if (const auto store = GetConnector().stores.ByPath(name.path)) {
+    // A forked child reads and writes the store afresh; what it inherited stays the parent's. (And stays known, as
+    // the store of the objects that are opened from inherited ones. By its path the new one is found.)
     if (!store->forked()) return OpenAgain(store, name, flags, fapl, dxpl, request);
-    // A forked child reads and writes the store afresh; what it inherited stays the parent's.
-    GetConnector().stores.Remove(store.get());
   }
   std::shared_ptr<StoreFile> rested;
   if (void* file = GetConnector().resting_store.Find(name, flags, fapl, &rested)) {

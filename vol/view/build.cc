@@ -40,7 +40,7 @@ class Builder {
       : image_(std::make_shared<Image>(store)),
         store_(std::move(store)),
         held_budget_bytes_(store_->config().memory_bytes / 4),
-        layout_(store_.get(), held_budget_bytes_) {}
+        layout_(store_.get(), image_.get(), held_budget_bytes_) {}
 
   Result<std::shared_ptr<Image>> Make() {
     H5ZARR_RETURN_IF_ERROR(Create());
@@ -138,12 +138,15 @@ Status Builder::Refuse(const NodePtr& node) {
   return OkStatus();
 }
 
-// The extent of a dataset; nothing for one without a dataspace.
-std::vector<uint64_t> ExtentOf(hid_t dataset) {
+// The extent of a dataset; nothing for one without a dataspace. `most`, when given, receives how far it may grow.
+std::vector<uint64_t> ExtentOf(hid_t dataset, std::vector<uint64_t>* most = nullptr) {
   const Handle space(H5Dget_space(dataset));
   const int rank = H5Sget_simple_extent_ndims(space.get());
   std::vector<uint64_t> extent(rank > 0 ? static_cast<std::size_t>(rank) : 0);
-  if (!extent.empty()) H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
+  if (most != nullptr) most->resize(extent.size());
+  if (!extent.empty()) {
+    H5Sget_simple_extent_dims(space.get(), extent.data(), most != nullptr ? most->data() : nullptr);
+  }
   return extent;
 }
 
@@ -169,7 +172,11 @@ Status Builder::Settle(const NodePtr& node) {
   const Handle dcpl(type.valid() ? H5Dget_create_plist(dataset.get()) : H5I_INVALID_HID);
   if (!dcpl.valid()) return host::AlreadyReported();
   Geometry geometry;
-  geometry.extent = ExtentOf(dataset.get());
+  geometry.extent = ExtentOf(dataset.get(), &geometry.grid_extent);
+  const std::vector<uint64_t>& most = geometry.grid_extent;
+  if (std::find(most.begin(), most.end(), uint64_t{H5S_UNLIMITED}) != most.end()) {
+    geometry.grid_extent = geometry.extent;
+  }
   geometry.elem_bytes = H5Tget_size(type.get());
   if (H5Pget_layout(dcpl.get()) == H5D_CHUNKED) {
     H5ZARR_ASSIGN_OR_RETURN(geometry.chunk,
@@ -189,6 +196,9 @@ Status Builder::Settle(const NodePtr& node) {
     H5ZARR_ASSIGN_OR_RETURN(geometry.type, shadow::TypeToJson(type.get()));
   }
   H5ZARR_ASSIGN_OR_RETURN(Region region, Region::Make(begin, std::move(geometry), node));
+  if (image_->RawBytesAt(begin) != region.end() - begin) {
+    return InternalError("HDF5 has other addresses for '" + node->path + "'");
+  }
   if (!unreadable.ok()) region = Region::Unreadable(begin, region.end() - begin, unreadable);
   regions_.push_back(std::move(region));
   return OkStatus();

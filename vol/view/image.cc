@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/checked.h"
 #include "view/array_batch.h"
 #include "view/refused_header.h"
 
@@ -22,6 +23,29 @@ bool MayPass(const Status& why) { return why.code() == StatusCode::kIo; }
 
 Image::Image(std::shared_ptr<shadow::StoreFile> store)
     : store_(std::move(store)), blocks_(store_->config().cache_bytes) {}
+
+void Image::ExpectChunks(uint64_t chunks, uint64_t chunk_bytes) { expected_ = {chunks, chunk_bytes, 0}; }
+
+uint64_t Image::Allocate(bool raw, uint64_t bytes, uint64_t* end) {
+  const bool chunk = raw && expected_.chunks > 0 && bytes == expected_.chunk_bytes;
+  if (!chunk || expected_.begin == 0) {
+    const std::optional<uint64_t> all_bytes = CheckedMul(chunk ? expected_.chunks : 1, bytes);
+    if (!all_bytes || *end > kMostBytes || *all_bytes > kMostBytes - *end) return HADDR_UNDEF;
+    if (chunk) expected_.begin = *end;
+    *end += *all_bytes;
+    GrowTo(*end);
+  }
+  if (!raw) return *end - bytes;
+  uint64_t& raw_bytes = raw_bytes_[chunk ? expected_.begin : *end - bytes];
+  if (chunk) --expected_.chunks;
+  raw_bytes += bytes;
+  return chunk ? expected_.begin + raw_bytes - bytes : *end - bytes;
+}
+
+uint64_t Image::RawBytesAt(uint64_t begin) const {
+  const auto found = raw_bytes_.find(begin);
+  return found == raw_bytes_.end() ? 0 : found->second;
+}
 
 void Image::Add(Region region) {
   partial_ = partial_ || MayPass(region.unreadable());
@@ -185,6 +209,7 @@ std::vector<Block> Image::Ahead(const Region& region, const Block& missing) {
     Block next = region.BlockAt(course.next);
     course.last = next.at;
     course.next = next.at + static_cast<uint64_t>(course.step_bytes);
+    if (std::find(next.shape.begin(), next.shape.end(), 0u) != next.shape.end()) break;
     if (blocks_.Find(next.at) == nullptr) blocks.push_back(std::move(next));
   }
   return blocks;

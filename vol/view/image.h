@@ -33,6 +33,8 @@ struct Piece {
 
 class Image {
  public:
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 62;
+
   // `store` is open for reading only.
   explicit Image(std::shared_ptr<shadow::StoreFile> store);
 
@@ -41,6 +43,14 @@ class Image {
   // The file's length: addresses given out so far.
   uint64_t end() const { return end_; }
   void GrowTo(uint64_t end) { end_ = std::max(end_, end); }
+  // HDF5 is about to ask for addresses of so many chunks of one dataset, one by one: they get what lies together,
+  // whatever else it asks for in between.
+  void ExpectChunks(uint64_t chunks, uint64_t chunk_bytes);
+  // An address for so many bytes, `raw` ones or metadata, in a file that ends at `*end`, which moves. HADDR_UNDEF where
+  // the file would become longer than kMostBytes.
+  uint64_t Allocate(bool raw, uint64_t bytes, uint64_t* end);
+  // How many raw bytes were asked for at once, or chunk by chunk, that begin at an address; 0 where none do.
+  uint64_t RawBytesAt(uint64_t begin) const;
   void Add(Region region);
   // The object whose header is at `header`, with so many hard links, is listed, and can't be opened, for the reason
   // `why`. Not before HDF5 has written all of the file.
@@ -74,6 +84,13 @@ class Image {
     uint64_t blocks = 1;       // read at once
   };
 
+  // Chunks that are expected.
+  struct Expected {
+    uint64_t chunks = 0;  // yet to come
+    uint64_t chunk_bytes = 0;
+    uint64_t begin = 0;   // address; 0 before the first one came
+  };
+
   const Region* RegionAt(uint64_t at) const;
   Status ReadHeld(const Piece& piece);
   Status ReadScattered(const Region& region, const Piece& piece);
@@ -84,6 +101,8 @@ class Image {
   const std::shared_ptr<shadow::StoreFile> store_;
   SparseBytes held_;
   uint64_t end_ = 0;
+  Expected expected_;
+  std::map<uint64_t, uint64_t> raw_bytes_;  // RawBytesAt
   bool partial_ = false;
   bool of_documents_ = true;
   std::size_t open_files_ = 0;

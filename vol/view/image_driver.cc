@@ -82,6 +82,12 @@ herr_t file_query(const H5FD_t* file, unsigned long* flags) {
   return 0;
 }
 
+haddr_t file_alloc(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, hsize_t bytes) {
+  (void)dxpl;
+  ImageFile* const made = AsFile(file);
+  return made->image->Allocate(type == H5FD_MEM_DRAW, bytes, &made->end);
+}
+
 haddr_t file_get_eoa(const H5FD_t* file, H5FD_mem_t type) {
   (void)type;
   return AsFile(file)->end;
@@ -144,7 +150,7 @@ const H5FD_class_t* DriverClass() {
   driver.version = H5FD_CLASS_VERSION;
   driver.value = kDriverValue;
   driver.name = "h5zarr_view";
-  driver.maxaddr = haddr_t{1} << 62;
+  driver.maxaddr = Image::kMostBytes;
   driver.fc_degree = H5F_CLOSE_WEAK;
   driver.fapl_size = sizeof(ImageInfo);
   driver.fapl_get = fapl_get;
@@ -154,14 +160,17 @@ const H5FD_class_t* DriverClass() {
   driver.close = file_close;
   driver.cmp = file_cmp;
   driver.query = file_query;
+  driver.alloc = file_alloc;
   driver.get_eoa = file_get_eoa;
   driver.set_eoa = file_set_eoa;
   driver.get_eof = file_get_eof;
   driver.read = file_read;
   driver.write = file_write;
   driver.read_selection = file_read_selection;
-  static constexpr H5FD_mem_t kOneList[H5FD_MEM_NTYPES] = H5FD_FLMAP_SINGLE;
-  std::memcpy(driver.fl_map, kOneList, sizeof driver.fl_map);
+  // Chunks never get an address that metadata had, without our being asked.
+  for (int type = 0; type < H5FD_MEM_NTYPES; ++type) {
+    driver.fl_map[type] = type == H5FD_MEM_DRAW ? H5FD_MEM_DRAW : H5FD_MEM_SUPER;
+  }
   return &driver;
 }
 

@@ -21,11 +21,24 @@ constexpr uint64_t kMostChunks = 1 << 20;
 // small ones are read in half the time.
 constexpr uint64_t kManyChunks = 4096;
 constexpr uint64_t kTinyChunkBytes = 4 << 10;
+// Chunks of all datasets without a last extent, of which HDF5 writes an index while the image is made: a tenth of a
+// second.
+constexpr uint64_t kMostIndexed = 1 << 18;
 // Of one dataset, so that an image may have many.
 constexpr uint64_t kMostBytes = uint64_t{1} << 56;
 
 std::optional<uint64_t> Times(std::optional<uint64_t> a, std::optional<uint64_t> b) {
   return a && b ? CheckedMul(*a, *b) : std::nullopt;
+}
+
+// The chunks that HDF5 counts: those that there may be along the dimensions whose end is known.
+std::optional<uint64_t> ChunksCounted(const std::vector<hsize_t>& dims, const std::vector<hsize_t>& maxdims,
+                                      const std::vector<uint64_t>& chunk) {
+  std::vector<uint64_t> grid;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    grid.push_back(CeilDiv(maxdims[d] == H5S_UNLIMITED ? dims[d] : maxdims[d], chunk[d]));
+  }
+  return CheckedProduct(grid);
 }
 
 // Gives an undefined fill value the bytes of empty parts.
@@ -53,8 +66,8 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
   }
   const int rank = H5Sget_simple_extent_ndims(space->get());
   if (rank < 0) return host::AlreadyReported();
-  std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
-  if (rank > 0 && H5Sget_simple_extent_dims(space->get(), dims.data(), nullptr) < 0) {
+  std::vector<hsize_t> dims(static_cast<std::size_t>(rank)), maxdims(dims);
+  if (rank > 0 && H5Sget_simple_extent_dims(space->get(), dims.data(), maxdims.data()) < 0) {
     return host::AlreadyReported();
   }
   const uint64_t elem_bytes = H5Tget_size(type);
@@ -80,6 +93,15 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
     const bool tiny = bytes && *chunks > kManyChunks && *chunk_bytes < kTinyChunkBytes;
     chunked = bytes && !tiny && *bytes <= kMostBytes && *chunks <= kMostChunks - chunks_;
     if (chunked) chunks_ += *chunks;
+    const std::optional<uint64_t> counted = ChunksCounted(dims, maxdims, chunk);
+    const bool endless = std::find(maxdims.begin(), maxdims.end(), H5S_UNLIMITED) != maxdims.end();
+    if (chunked && counted && endless && *counted <= kMostIndexed - indexed_) {
+      indexed_ += *counted;
+      limit = maxdims;
+      image_->ExpectChunks(*chunks, *chunk_bytes);
+    } else if (chunked && !endless && Times(counted, *chunk_bytes).value_or(UINT64_MAX) <= kMostBytes) {
+      limit = maxdims;
+    }
   }
   if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();
   if (!chunked) {

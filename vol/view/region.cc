@@ -34,7 +34,7 @@ Result<Region> Region::Make(uint64_t begin, Geometry geometry, shadow::NodePtr n
   };
   if (chunked) {
     for (std::size_t d = 0; d < geometry.extent.size(); ++d) {
-      region.grid_.push_back((geometry.extent[d] - 1) / geometry.chunk[d] + 1);
+      region.grid_.push_back(CeilDiv(geometry.grid_extent[d], geometry.chunk[d]));
     }
     multiply(geometry.chunk);
     region.chunk_bytes_ = bytes.value_or(0);
@@ -69,7 +69,8 @@ Block Region::ChunkAt(uint64_t address) const {
   block.origin = Unravel(ordinal, grid_);
   for (std::size_t d = 0; d < grid_.size(); ++d) {
     block.origin[d] *= geometry_.chunk[d];
-    block.shape.push_back(std::min(geometry_.chunk[d], geometry_.extent[d] - block.origin[d]));
+    const uint64_t left = geometry_.extent[d] - std::min(geometry_.extent[d], block.origin[d]);
+    block.shape.push_back(std::min(geometry_.chunk[d], left));
   }
   return block;
 }

@@ -1,8 +1,8 @@
 // Region: a range of addresses in an image whose bytes nobody holds: the elements of one dataset.
 //
 // It knows where which element lies, and moves nothing. HDF5 finds a dataset's chunks one behind the
-// other, whole ones, in C order of their grid (the implicit chunk index), or all elements in C order
-// (contiguous layout, of which a block is a slab here).
+// other, whole ones, in C order of their grid, or all elements in C order (contiguous layout, of which a block is a
+// slab here). The grid is that of what the dataset may become, where that has an end (the implicit chunk index).
 #ifndef H5ZARR_VIEW_REGION_H_
 #define H5ZARR_VIEW_REGION_H_
 
@@ -21,12 +21,13 @@ struct Block {
   uint64_t at = 0;     // address
   uint64_t bytes = 0;
   std::vector<uint64_t> origin;
-  std::vector<uint64_t> shape;  // within the array's extent
+  std::vector<uint64_t> shape;  // within the array's extent; of a chunk that is outside, one is 0
 };
 
 struct Geometry {
   std::vector<uint64_t> extent;  // empty: one element
   std::vector<uint64_t> chunk;   // empty: contiguous
+  std::vector<uint64_t> grid_extent;  // what the grid of chunks covers
   uint64_t elem_bytes = 1;
   shadow::Json type;             // of a virtual dataset, whose elements no array describes
 };
@@ -45,7 +46,8 @@ class Region {
   const Geometry& geometry() const { return geometry_; }
   bool chunked() const { return !geometry_.chunk.empty(); }
 
-  // The block that holds the byte at `address`, which is one of the region's.
+  // The block that holds the byte at `address`, which is one of the region's. Where the dataset has not grown to
+  // there is none of its elements in it.
   Block BlockAt(uint64_t address) const;
   // All elements of a block, in memory as in the image.
   transfer::GridTransfer Whole(const Block& block) const;

@@ -213,6 +213,18 @@ print("good")
     assert run_python(code, store) == "good\n"
 
 
+def test_nothing_is_taken_for_absent_while_the_store_is_elsewhere(store):
+    with h5py.File(store, "w") as f:
+        f["a"], f["g/b"] = 1, 2
+    with h5py.File(store) as f:
+        os.rename(store, store + ".elsewhere")
+        for look in (lambda: f["a"], lambda: f["g/b"], lambda: f.get("a", getlink=True), lambda: list(f), lambda: f["none"]):
+            with pytest.raises((KeyError, OSError, RuntimeError), match="has been removed while it was open"):
+                look()
+        os.rename(store + ".elsewhere", store)
+        assert f["a"][()] == 1 and f["g/b"][()] == 2 and "none" not in f
+
+
 def test_a_forked_child_reads_through_what_it_inherited_and_what_it_opens(store):
     code = """
 import h5py, os, sys

@@ -186,7 +186,10 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   Result<std::optional<zarr::Node>> opened = hierarchy_.Open(JoinPath(group->path, name));
   if (IsShortage(opened.status())) return opened.status();
   if (!opened.ok()) return LoadBroken(group, name, opened.status());
-  if (!*opened) return LoadBareDimension(group, name);
+  if (!*opened) {
+    if (root_->stored) H5ZARR_RETURN_IF_ERROR(CheckThere());
+    return LoadBareDimension(group, name);
+  }
   zarr::Node node = std::move(**opened);
   H5ZARR_ASSIGN_OR_RETURN(const bool is_link, LoadLinkStub(group, name, node));
   if (is_link) return OkStatus();

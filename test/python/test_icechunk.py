@@ -75,6 +75,21 @@ def test_a_version_has_several_names(golden, format_suffix):
         assert names(golden + name)["arrays"] == EXPECTED["v4"]["arrays"], name
 
 
+def test_any_name_that_icechunk_gives_is_found(new):
+    repository, path = new
+    session = repository.writable_session("main")
+    zarr.group(session.store)
+    snapshot = session.commit("one")
+    names = [f"{chr(sign)}x" for sign in range(0x20, 0x7f) if chr(sign) != "/"] + ["\xe9t\xe9", "\u6570", "50%25"]
+    for name in names:
+        repository.create_tag("t" + name, snapshot)
+        repository.create_branch("b" + name, snapshot)
+    for name in names:
+        for version in (f"tag:t{name}", f"branch:b{name}", f"t{name}", f"b{name}"):
+            with h5py.File(f"{path}@{version}", "r") as f:
+                assert list(f) == []
+
+
 def test_a_group_of_a_version_opens_as_a_file(golden):
     for path in (f"{golden}@v2/group", f"{golden}@v2/group/"):
         with h5py.File(path) as f:

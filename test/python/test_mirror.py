@@ -375,6 +375,18 @@ def test_names_that_no_tag_may_have_are_escaped(tmp_path):
         assert f["raw"].shape == (95,)
 
 
+def test_icechunk_finds_versions_of_any_name(tmp_path):
+    names = ["v1", "\xe9t\xe9", "a b", "x#1", "[q]?", "~t*", "a:b"]
+    source = write(tmp_path / "s.h5", *names)
+    report(source, tmp_path / "m")
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(tmp_path / "m")))
+    for name in names:  # (its list has some of them encoded)
+        with h5py.File(f"{tmp_path}/m@{name}") as f:
+            there = zarr.open_group(repository.readonly_session(tag=name).store, mode="r")
+            assert sorted(there.keys()) == sorted(f)
+    assert report(source, tmp_path / "m")["objects_written"] == 0
+
+
 def test_what_cannot_be_mirrored_leaves_nothing_behind(source, tmp_path):
     (tmp_path / "text").write_text("no HDF5 file")
     for words in (["text"], ["nothing"], [source, "--since", "v9"]):

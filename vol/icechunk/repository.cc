@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "icechunk/envelope.h"
+#include "icechunk/ref_names.h"
 #include "icechunk/verified.h"
 #include "zarr/json.h"
 
@@ -28,9 +29,11 @@ std::string RefFolder(std::string_view kind, std::string_view name) {
   return std::string(kRefs) + "/" + std::string(kind) + std::string(name);
 }
 
-std::string DeletedTagKey(std::string_view name) {
-  return RefFolder(kTagPrefix, name) + "/" + std::string(kDeletedFile);
+std::string RefKey(std::string_view kind, std::string_view spelling, std::string_view file) {
+  return RefFolder(kind, spelling) + "/" + std::string(file);
 }
+
+bool IsLocalFolder(const Store& store) { return store.Describe().starts_with("file://"); }
 
 Status CheckRefName(std::string_view name) {
   const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
@@ -60,15 +63,9 @@ std::string SnapshotKey(const ObjectId& id) { return ObjectKey("snapshots", id);
 std::string ManifestKey(const ObjectId& id) { return ObjectKey("manifests", id); }
 std::string TransactionKey(const ObjectId& id) { return ObjectKey("transactions", id); }
 std::string ChunkKey(const ObjectId& id) { return ObjectKey("chunks", id); }
-std::string BranchKey(std::string_view name) {
-  return RefFolder(kBranchPrefix, name) + "/" + std::string(kRefFile);
-}
-std::string TagKey(std::string_view name) {
-  return RefFolder(kTagPrefix, name) + "/" + std::string(kRefFile);
-}
 
 Result<bool> IsRepository(Store& store) {
-  H5ZARR_ASSIGN_OR_RETURN(const auto main, store.ObjectBytes(BranchKey(kMainBranch)));
+  H5ZARR_ASSIGN_OR_RETURN(const auto main, store.ObjectBytes(RefKey(kBranchPrefix, kMainBranch, kRefFile)));
   if (main) return true;
   H5ZARR_ASSIGN_OR_RETURN(const auto repo_bytes, store.ObjectBytes(kRepoKey));
   // Any file may have that name: its first bytes decide.
@@ -153,9 +150,37 @@ Result<std::optional<ObjectId>> Repository::ReadRef(const std::string& key) cons
   return std::optional<ObjectId>(id);
 }
 
+// The key of a ref that is there, by one of its spellings; nothing where it is not.
+Result<std::optional<std::string>> Repository::FindKey(std::string_view kind, std::string_view name,
+                                                       std::string_view file) const {
+  for (const std::string& spelling : RefSpellings(name, IsLocalFolder(*store_))) {
+    const std::string key = RefKey(kind, spelling, file);
+    H5ZARR_ASSIGN_OR_RETURN(const auto bytes, store_->ObjectBytes(key));
+    if (bytes) return std::optional<std::string>(key);
+  }
+  return std::optional<std::string>();
+}
+
+Result<std::optional<ObjectId>> Repository::ReadRefNamed(std::string_view kind, std::string_view name) const {
+  for (const std::string& spelling : RefSpellings(name, IsLocalFolder(*store_))) {
+    H5ZARR_ASSIGN_OR_RETURN(const auto id, ReadRef(RefKey(kind, spelling, kRefFile)));
+    if (id) return id;
+  }
+  return std::optional<ObjectId>();
+}
+
+// The key of the ref where it is there, else that of a new one.
+Result<std::string> Repository::KeyToWrite(std::string_view kind, std::string_view name) const {
+  const std::vector<std::string> spellings = RefSpellings(name, IsLocalFolder(*store_));
+  const std::string first = RefKey(kind, spellings.front(), kRefFile);
+  if (spellings.size() == 1) return first;
+  H5ZARR_ASSIGN_OR_RETURN(const auto there, FindKey(kind, name, kRefFile));
+  return there.value_or(first);
+}
+
 Result<std::optional<ObjectId>> Repository::FindBranch(std::string_view name) const {
   H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
-  if (!refs_) return ReadRef(BranchKey(name));
+  if (!refs_) return ReadRefNamed(kBranchPrefix, name);
   const auto found = refs_->branches.find(std::string(name));
   return found == refs_->branches.end() ? std::optional<ObjectId>() : found->second;
 }
@@ -168,22 +193,24 @@ Result<std::optional<ObjectId>> Repository::FindTag(std::string_view name) const
   }
   H5ZARR_ASSIGN_OR_RETURN(const bool was_deleted, IsDeletedTag(name));
   if (was_deleted) return std::optional<ObjectId>();
-  return ReadRef(TagKey(name));
+  return ReadRefNamed(kTagPrefix, name);
 }
 
 Result<bool> Repository::IsDeletedTag(std::string_view name) const {
   H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
   if (refs_) return false;  // (version 2 lists them elsewhere, and nothing asks)
-  H5ZARR_ASSIGN_OR_RETURN(const auto tombstone, store_->ObjectBytes(DeletedTagKey(name)));
+  H5ZARR_ASSIGN_OR_RETURN(const auto tombstone, FindKey(kTagPrefix, name, kDeletedFile));
   return tombstone.has_value();
 }
 
 Result<std::map<std::string, ObjectId>> Repository::ListRefs(std::string_view kind) const {
   H5ZARR_ASSIGN_OR_RETURN(const auto entries, store_->List(kRefs));
+  const bool in_local_folder = IsLocalFolder(*store_);
   std::map<std::string, ObjectId> refs;
   for (const ListEntry& entry : entries) {
     if (!entry.is_prefix || !entry.name.starts_with(kind)) continue;
-    const std::string name = entry.name.substr(kind.size());
+    const std::string folder = entry.name.substr(kind.size());
+    const std::string name = in_local_folder ? DecodeRefName(folder) : folder;
     if (!CheckRefName(name).ok()) continue;
     H5ZARR_ASSIGN_OR_RETURN(const auto id, kind == kTagPrefix ? FindTag(name) : FindBranch(name));
     if (id) refs[name] = *id;
@@ -301,13 +328,14 @@ Result<bool> Repository::SetTag(std::string_view name, const ObjectId& id) {
                               (now ? "leads to snapshot " + ToText(*now) : "was deleted") +
                               ": tags never change");
   }
-  return WriteRef(TagKey(name), id, std::nullopt);
+  H5ZARR_ASSIGN_OR_RETURN(const std::string key, KeyToWrite(kTagPrefix, name));
+  return WriteRef(key, id, std::nullopt);
 }
 
 Result<bool> Repository::SetBranch(std::string_view name, const ObjectId& id) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
-  const std::string key = BranchKey(name);
+  H5ZARR_ASSIGN_OR_RETURN(const std::string key, KeyToWrite(kBranchPrefix, name));
   Generation generation;
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, store_->Read(key, &generation));
   if (!bytes) return WriteRef(key, id, std::nullopt);
@@ -334,7 +362,8 @@ Result<bool> Repository::WriteRef(const std::string& key, const ObjectId& id,
 Status Repository::DeleteTag(std::string_view name) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   H5ZARR_RETURN_IF_ERROR(CheckRefName(name));
-  return store_->Write(DeletedTagKey(name), {});
+  H5ZARR_ASSIGN_OR_RETURN(const std::string key, KeyToWrite(kTagPrefix, name));
+  return store_->Write(key.substr(0, key.size() - kRefFile.size()) + std::string(kDeletedFile), {});
 }
 
 }  // namespace h5zarr::icechunk

@@ -25,8 +25,6 @@ std::string SnapshotKey(const ObjectId& id);
 std::string ManifestKey(const ObjectId& id);
 std::string TransactionKey(const ObjectId& id);
 std::string ChunkKey(const ObjectId& id);
-std::string BranchKey(std::string_view name);
-std::string TagKey(std::string_view name);
 
 inline constexpr std::string_view kMainBranch = "main";
 
@@ -97,6 +95,9 @@ class Repository {
   explicit Repository(Store* store) : store_(store) {}
   Result<Refs> DecodeRefs(ByteSpan file) const;
   Result<std::optional<ObjectId>> ReadRef(const std::string& key) const;
+  Result<std::optional<ObjectId>> ReadRefNamed(std::string_view kind, std::string_view name) const;
+  Result<std::optional<std::string>> FindKey(std::string_view kind, std::string_view name, std::string_view file) const;
+  Result<std::string> KeyToWrite(std::string_view kind, std::string_view name) const;
   Result<std::map<std::string, ObjectId>> ListRefs(std::string_view kind) const;
   Status WriteNew(const std::string& key, ByteSpan bytes, Written* written);
   Result<bool> WriteRef(const std::string& key, const ObjectId& id, const std::optional<Generation>& seen);

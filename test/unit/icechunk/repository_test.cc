@@ -99,6 +99,44 @@ TEST_CASE("a tag never changes, and names are checked") {
   }
 }
 
+TEST_CASE("refs in folders have the names that icechunk gives them, and in buckets their own") {
+  const TempDirectory directory;
+  const std::string kind = GENERATE(as<std::string>(), "memory", "local");
+  const auto place = Place(kind, directory);
+  auto repository = Repository::OpenOrCreate(place.get());
+  const Snapshot snapshot = CommitOne(*repository);
+  const std::string name = "\xC3\xA9 50% [a]~b";
+  REQUIRE(repository->SetTag(name, snapshot.id).ok());
+  REQUIRE(repository->SetBranch(name, snapshot.id).ok());
+  const std::string folder = kind == "local" ? "%C3%A9 50%25 %5Ba%5D%7Eb" : name;
+  CHECK(TextAt(*place, "refs/tag." + folder + "/ref.json"));
+  CHECK(TextAt(*place, "refs/branch." + folder + "/ref.json"));
+  CHECK(*repository->Resolve("tag:" + name) == snapshot.id);
+  CHECK(*repository->Resolve("branch:" + name) == snapshot.id);
+  CHECK(repository->Tags()->count(name) == 1);
+  CHECK(repository->Branches()->count(name) == 1);
+  CHECK(*repository->SetBranch(name, kFirstSnapshot));
+  CHECK(*repository->Resolve("branch:" + name) == kFirstSnapshot);
+  REQUIRE(repository->DeleteTag(name).ok());
+  CHECK(*repository->IsDeletedTag(name));
+  CHECK(repository->Tags()->empty());
+  CHECK(TextAt(*place, "refs/tag." + folder + "/ref.json.deleted"));
+}
+
+TEST_CASE("what stands for another ref is none itself") {
+  const TempDirectory directory;
+  const auto place = Place("local", directory);
+  auto repository = Repository::OpenOrCreate(place.get());
+  const Snapshot snapshot = CommitOne(*repository);
+  REQUIRE(repository->SetTag("\xC3\xA9", snapshot.id).ok());
+  CHECK(!*repository->FindTag("%C3%A9"));
+  // A folder that no encoding gives is seen under its own name, so that nothing takes what it leads to for garbage.
+  const std::string ref = *TextAt(*place, "refs/tag.%C3%A9/ref.json");
+  REQUIRE(place->Write("refs/tag.\xC3\xA8/ref.json", AsBytes(ref)).ok());
+  CHECK(repository->Tags()->size() == 2);
+  CHECK(*repository->Resolve("\xC3\xA8") == snapshot.id);
+}
+
 TEST_CASE("writing what is there writes nothing") {
   const auto place = MakeMemoryStore();
   auto repository = Repository::OpenOrCreate(place.get());
@@ -113,7 +151,7 @@ TEST_CASE("a ref that is none, and a snapshot under another's name, are errors")
   auto repository = Repository::OpenOrCreate(place.get());
   const Snapshot snapshot = CommitOne(*repository);
   for (const char* text : {"", "{}", "[]", "{\"snapshot\": 3}", "{\"snapshot\": \"../../x\"}"}) {
-    REQUIRE(place->Write(TagKey("bad"), AsBytes(text)).ok());
+    REQUIRE(place->Write("refs/tag.bad/ref.json", AsBytes(text)).ok());
     CHECK(repository->Resolve("bad").status().code() == StatusCode::kCorrupt);
   }
   const auto first = place->Read(SnapshotKey(kFirstSnapshot));

@@ -105,6 +105,17 @@ def icechunk_repository(url, prefix, spec_version):
     return icechunk.Repository.create(storage, **more), storage, icechunk
 
 
+def test_refs_of_any_name_in_a_bucket_are_found(bucket):
+    repository, _, _ = icechunk_repository(bucket, "names.icechunk", 1)
+    session = repository.writable_session("main")
+    zarr.group(session.store)
+    snapshot = session.commit("one")
+    for name in ("\xe9t\xe9", "a b", "x#1", "[q]?", "50%25", "~t*"):
+        repository.create_tag(name, snapshot)
+        with h5py.File(f"s3://bucket/names.icechunk@{name}", "r") as f:
+            assert list(f) == []
+
+
 def test_icechunk_repositories_in_a_bucket_are_read(bucket):
     repository, _, icechunk = icechunk_repository(bucket, "deep/repo.icechunk", 1)
     session = repository.writable_session("main")

@@ -73,8 +73,10 @@ S3Options S3OptionsOf(const Config& config, bool writable) {
   return options;
 }
 
-// A URL without its query.
-std::string_view PathOf(std::string_view url) { return url.substr(0, url.find('?')); }
+// A URL without its query. (In a bucket '?' is a letter of a name like others.)
+std::string_view PathOf(std::string_view url) {
+  return IsHttpUrl(url) ? url.substr(0, url.find('?')) : url;
+}
 
 // Whether the name is that of a Zarr store, or of something in one.
 bool NamesZarr(std::string_view url) {

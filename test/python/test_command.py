@@ -88,6 +88,22 @@ def test_verify_reads_what_is_stored_and_no_more(written):
     assert 16000 < done["bytes"] < 64 << 20  # of the 4 TB of /huge one piece
 
 
+@pytest.mark.parametrize("suffix", ["h5", "zarr"])
+def test_a_thousand_million_chunks_of_which_two_are_stored_cost_those_two(tmp_path, suffix):
+    path, other = tmp_path / f"x.{suffix}", tmp_path / "other.zarr"
+    run_python("""
+import sys, h5py
+for name, last in zip(sys.argv[1:], (1, 2)):
+    with h5py.File(name, "w") as f:
+        d = f.create_dataset("sparse", (10**5, 10**5, 10**5), "f8", chunks=(100, 100, 100), fillvalue=3)
+        d[5, 5, 5], d[-1, -1, -1] = 1, last
+""", path, other)
+    assert h5zarr_json("verify", path)["bytes"] < 64 << 20
+    h5zarr("diff", path, path)
+    assert "1 of 1000000000000000 elements, the first at (99999, 99999, 99999)" in (
+        h5zarr("diff", path, other, expected=1).stdout)
+
+
 def test_verify_names_each_damaged_chunk_and_goes_on(tmp_path):
     path = tmp_path / "x.zarr"
     run_python(WRITE, path)

@@ -410,10 +410,9 @@ class TreeCopier {
     H5ZARR_ASSIGN_OR_RETURN(
         const Pieces pieces,
         Pieces::Of(dataset, document != nullptr ? document->chunk_shape : std::vector<uint64_t>()));
-    for (uint64_t i = 0; i < pieces.size(); ++i) {
+    for (uint64_t i = pieces.NextStored(0); i < pieces.size(); i = pieces.NextStored(i + 1)) {
       H5ZARR_RETURN_IF_ERROR(CheckCancelled());
       Show(i, pieces.size(), path);
-      if (!pieces.IsStored(i)) continue;
       const Box box = pieces.At(i);
       H5ZARR_ASSIGN_OR_RETURN(Elements elements, Elements::Read(dataset, box, type.get()));
       if (HasReferences(type.get())) {

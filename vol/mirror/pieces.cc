@@ -11,27 +11,38 @@
 
 namespace h5zarr::mirror {
 namespace {
-
-
 constexpr uint64_t kPieceBytes = 16 << 20;
-// Of more pieces it is not kept which are stored.
-constexpr uint64_t kMostMarks = 1 << 24;
 
+// The pieces of chunks that come in any order, most of them next to the one before.
 struct Marker {
   const std::vector<hsize_t>& piece;
   const std::vector<uint64_t>& grid;
-  std::vector<bool>* stored;
+  std::vector<uint64_t> stored;
+  std::size_t tidy_at = 1 << 20;
+
+  void Add(uint64_t number) {
+    if (!stored.empty() && stored.back() == number) return;
+    stored.push_back(number);
+    if (stored.size() < tidy_at) return;
+    Tidy();
+    tidy_at = std::max(tidy_at, 2 * stored.size());
+  }
+
+  void Tidy() {
+    std::sort(stored.begin(), stored.end());
+    stored.erase(std::unique(stored.begin(), stored.end()), stored.end());
+  }
 };
 
 int MarkChunk(const hsize_t* offset, unsigned, haddr_t, hsize_t, void* opaque) {
-  const auto& marker = *static_cast<Marker*>(opaque);
+  auto& marker = *static_cast<Marker*>(opaque);
   uint64_t number = 0;
   for (std::size_t d = 0; d < marker.grid.size(); ++d) {
     const uint64_t index = offset[d] / marker.piece[d];
     if (index >= marker.grid[d]) return 0;  // beyond the extent
     number = number * marker.grid[d] + index;
   }
-  (*marker.stored)[number] = true;
+  marker.Add(number);
   return 0;
 }
 
@@ -82,19 +93,27 @@ Result<Pieces> Pieces::Of(hid_t dataset, const std::vector<uint64_t>& unit) {
     if (!boxes) return OutOfRangeError("more elements than can be counted");
     pieces.boxes_ = *boxes;
   }
-  if (pieces.chunked_ && whole_chunks && pieces.boxes_ <= kMostMarks) {
+  if (pieces.chunked_ && whole_chunks) {
     H5ZARR_RETURN_IF_ERROR(pieces.MarkStored(dataset));
   }
   return pieces;
 }
 
 Status Pieces::MarkStored(hid_t dataset) {
-  stored_.assign(boxes_, false);
-  Marker marker{piece_, grid_, &stored_};
-  if (boxes_ == 0 || H5Dchunk_iter(dataset, H5P_DEFAULT, MarkChunk, &marker) >= 0) return OkStatus();
-  H5Eclear2(H5E_DEFAULT);
-  stored_.clear();
+  Marker marker{piece_, grid_, {}};
+  if (boxes_ > 0 && H5Dchunk_iter(dataset, H5P_DEFAULT, MarkChunk, &marker) < 0) {
+    H5Eclear2(H5E_DEFAULT);
+    return OkStatus();
+  }
+  marker.Tidy();
+  stored_ = std::move(marker.stored);
   return OkStatus();
+}
+
+uint64_t Pieces::NextStored(uint64_t number) const {
+  if (!stored_) return number;
+  const auto next = std::lower_bound(stored_->begin(), stored_->end(), number);
+  return next == stored_->end() ? boxes_ : *next;
 }
 
 Box Pieces::At(uint64_t number) const {

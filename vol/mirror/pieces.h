@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/buffer.h"
@@ -29,8 +30,9 @@ class Pieces {
 
   uint64_t size() const { return boxes_; }
   Box At(uint64_t number) const;
-  // Whether any chunk of the piece is stored. True where that cannot be told.
-  bool IsStored(uint64_t number) const { return stored_.empty() || stored_[number]; }
+  // The first piece from `number` on of which a chunk is stored, size() where there is none. `number` itself where
+  // that cannot be told.
+  uint64_t NextStored(uint64_t number) const;
   // Whether both are cut at the same places.
   bool SameAs(const Pieces& other) const { return piece_ == other.piece_ && extent_ == other.extent_; }
   // The chunks of a piece, each a box; the piece itself where there are no chunks.
@@ -45,7 +47,7 @@ class Pieces {
   std::vector<hsize_t> piece_;
   std::vector<uint64_t> grid_;     // pieces along each axis
   uint64_t boxes_ = 0;
-  std::vector<bool> stored_;       // by number of the piece; empty: not known
+  std::optional<std::vector<uint64_t>> stored_;  // numbers of pieces, in order; nothing: not known
 };
 
 // The elements of a box, in `type`. Memory of variable length that they lead to goes with them.

@@ -174,15 +174,13 @@ class Comparison {
     bool compared_fill = false;
     Difference all;
     std::string first;
-    uint64_t elems = 0;
     for (uint64_t i = 0; i < pieces.size(); ++i) {
+      // Of pieces that neither has stored the first speaks for all.
+      const uint64_t stored = alike ? std::min(pieces.NextStored(i), others.NextStored(i)) : i;
+      if (stored > i && std::exchange(compared_fill, true)) i = stored;
+      if (i >= pieces.size()) break;
       progress_.Show(i, pieces.size(), path);
       const Box box = pieces.At(i);
-      elems += box.elems();
-      // Of pieces that neither has stored the first speaks for all.
-      if (alike && !pieces.IsStored(i) && !others.IsStored(i) && std::exchange(compared_fill, true)) {
-        continue;
-      }
       H5ZARR_ASSIGN_OR_RETURN(const Elements x, Elements::Read(a, box, type.get()));
       H5ZARR_ASSIGN_OR_RETURN(const Elements y, Elements::Read(b, box, type.get()));
       const Difference difference =
@@ -191,6 +189,7 @@ class Comparison {
       all.elems += difference.elems;
     }
     if (all.elems > 0) {
+      const hssize_t elems = H5Sget_simple_extent_npoints(first_space.get());
       Note(path, std::to_string(all.elems) + " of " + std::to_string(elems) +
                      " elements, the first at " + first);
     }

@@ -70,9 +70,8 @@ class Verifier {
     const Handle type(H5Dget_type(dataset));
     if (!type.valid()) return Hdf5Error("its type");
     H5ZARR_ASSIGN_OR_RETURN(const Pieces pieces, Pieces::Of(dataset));
-    for (uint64_t i = 0; i < pieces.size(); ++i) {
+    for (uint64_t i = pieces.NextStored(0); i < pieces.size(); i = pieces.NextStored(i + 1)) {
       progress_.Show(i, pieces.size(), entry.path);
-      if (!pieces.IsStored(i)) continue;
       const Box piece = pieces.At(i);
       if (CheckBox(dataset, piece, type.get()).ok()) continue;
       // Which of its chunks it is: the others are still looked at.

@@ -242,6 +242,28 @@ with h5py.File(sys.argv[1]) as f:
     assert "text" in run_python(code, store, connector=None)
 
 
+@pytest.mark.parametrize("maxshape", [None, (None,), (2_000_000,)])
+@pytest.mark.parametrize("dtype", [h5py.string_dtype(), np.dtype([("s", h5py.string_dtype()), ("a", "i2")])], ids=["text", "pairs"])
+def test_all_of_what_lies_beyond_the_budget_is_an_error(store, maxshape, dtype):
+    """Also behind where its elements would end if they took as much in a file as in memory."""
+    with h5py.File(store, "w") as f:
+        d = f.create_dataset("d", (1_300_000,), dtype, chunks=(100_000,), maxshape=maxshape, compression="gzip")
+        d[:600_000] = np.array("x" * 40 if dtype.names is None else ("x" * 40, 1), dtype)
+        d[-1] = d[0]
+        f["number"] = 7
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    for i in (0, 600_000, 700_000, 1_250_000, -1):
+        try:
+            print("read", f["d"][i])
+        except OSError as error:
+            print("HDF5_VOL_CONNECTOR=zarr" in str(error))
+    print(f["number"][()])
+"""
+    assert run_python(code, store, connector=None, H5ZARR_MEMORY="64MiB").split() == 5 * ["True"] + ["7"]
+
+
 def test_a_damaged_chunk_is_an_error_and_others_are_read(store):
     import zarr
 

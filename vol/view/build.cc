@@ -192,14 +192,18 @@ Status Builder::Settle(const NodePtr& node) {
     unreadable = Hold(node, dataset.get(), type.get());
     if (unreadable.ok()) return OkStatus();
   }
+  const uint64_t raw_bytes = image_->RawBytesAt(begin);
+  if (!unreadable.ok()) {  // (what a part of variable length takes in a file only HDF5 knows)
+    regions_.push_back(Region::Unreadable(begin, raw_bytes, unreadable));
+    return OkStatus();
+  }
   if (node->dataset.virtual_layout != nullptr) {
     H5ZARR_ASSIGN_OR_RETURN(geometry.type, shadow::TypeToJson(type.get()));
   }
   H5ZARR_ASSIGN_OR_RETURN(Region region, Region::Make(begin, std::move(geometry), node));
-  if (image_->RawBytesAt(begin) != region.end() - begin) {
+  if (raw_bytes != region.end() - begin) {
     return InternalError("HDF5 has other addresses for '" + node->path + "'");
   }
-  if (!unreadable.ok()) region = Region::Unreadable(begin, region.end() - begin, unreadable);
   regions_.push_back(std::move(region));
   return OkStatus();
 }

@@ -24,14 +24,13 @@ bool MayPass(const Status& why) { return why.code() == StatusCode::kIo; }
 Image::Image(std::shared_ptr<shadow::StoreFile> store)
     : store_(std::move(store)), blocks_(store_->config().cache_bytes) {}
 
-void Image::ExpectChunks(uint64_t chunks, uint64_t chunk_bytes) { expected_ = {chunks, chunk_bytes, 0}; }
-
 uint64_t Image::Allocate(bool raw, uint64_t bytes, uint64_t* end) {
-  const bool chunk = raw && expected_.chunks > 0 && bytes == expected_.chunk_bytes;
-  if (!chunk || expected_.begin == 0) {
+  const bool first = raw && expected_.chunks > 0 && expected_.chunk_bytes == 0;
+  const bool chunk = first || (raw && expected_.chunks > 0 && bytes == expected_.chunk_bytes);
+  if (!chunk || first) {
     const std::optional<uint64_t> all_bytes = CheckedMul(chunk ? expected_.chunks : 1, bytes);
     if (!all_bytes || *end > kMostBytes || *all_bytes > kMostBytes - *end) return HADDR_UNDEF;
-    if (chunk) expected_.begin = *end;
+    if (chunk) expected_ = {expected_.chunks, bytes, *end};
     *end += *all_bytes;
     GrowTo(*end);
   }

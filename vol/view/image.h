@@ -44,8 +44,8 @@ class Image {
   uint64_t end() const { return end_; }
   void GrowTo(uint64_t end) { end_ = std::max(end_, end); }
   // HDF5 is about to ask for addresses of so many chunks of one dataset, one by one: they get what lies together,
-  // whatever else it asks for in between.
-  void ExpectChunks(uint64_t chunks, uint64_t chunk_bytes);
+  // whatever metadata it asks for in between. 0: it is not.
+  void ExpectChunks(uint64_t chunks) { expected_ = {chunks, 0, 0}; }
   // An address for so many bytes, `raw` ones or metadata, in a file that ends at `*end`, which moves. HADDR_UNDEF where
   // the file would become longer than kMostBytes.
   uint64_t Allocate(bool raw, uint64_t bytes, uint64_t* end);
@@ -87,8 +87,8 @@ class Image {
   // Chunks that are expected.
   struct Expected {
     uint64_t chunks = 0;  // yet to come
-    uint64_t chunk_bytes = 0;
-    uint64_t begin = 0;   // address; 0 before the first one came
+    uint64_t chunk_bytes = 0;  // 0 before the first one came
+    uint64_t begin = 0;        // address
   };
 
   const Region* RegionAt(uint64_t at) const;

@@ -53,6 +53,7 @@ Status DefineFill(hid_t type, uint64_t elem_bytes, hid_t dcpl) {
 }  // namespace
 
 Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle* dcpl) {
+  image_->ExpectChunks(0);
   if (H5Pget_layout(dcpl->get()) == H5D_VIRTUAL) {
     Result<Handle> now = SpaceByConnector(*store_, path);
     if (!now.ok() || shadow::ReferenceKinds(type) != 0) {
@@ -98,7 +99,7 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
     if (chunked && counted && endless && *counted <= kMostIndexed - indexed_) {
       indexed_ += *counted;
       limit = maxdims;
-      image_->ExpectChunks(*chunks, *chunk_bytes);
+      image_->ExpectChunks(*chunks);
     } else if (chunked && !endless && Times(counted, *chunk_bytes).value_or(UINT64_MAX) <= kMostBytes) {
       limit = maxdims;
     }

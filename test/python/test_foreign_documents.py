@@ -159,3 +159,31 @@ def test_json2_in_another_encoding_is_an_error(store, encoding):
         with pytest.raises((KeyError, OSError)) as error:
             f["a"][...]
     assert "json2" in str(error.value) and "encoding" in str(error.value) and "a" in str(error.value)
+
+
+@pytest.mark.parametrize("dtype, text", [("f8", "0.0"), ("f4", "-1.5e3"), ("i4", "-7"), ("u8", "18446744073709551615")])
+def test_a_number_in_quotes_is_the_fill_value_of_v2_that_zarr_python_reads(store, dtype, text):
+    zarr.open_group(store, mode="w", zarr_format=2).create_array("a", shape=(4,), chunks=(4,), dtype=dtype)
+    spoil(f"{store}/a/.zarray", "fill_value", text)
+    expected = zarr.open_array(f"{store}/a", mode="r")[...]
+    with h5py.File(store) as f:
+        np.testing.assert_array_equal(f["a"][...], expected)
+        assert f["a"].fillvalue == expected[0]
+
+
+def test_orders_of_before_v3_was_final_are_read(store):
+    data = np.arange(6, dtype="i4").reshape(2, 3)
+    group = zarr.open_group(store, mode="w", zarr_format=3)
+    for name, order in (("F", (1, 0)), ("C", (0, 1))):
+        group.create_array(name, data=data, chunks=(2, 3), filters=[zarr.codecs.TransposeCodec(order=order)],
+                           compressors=None)
+        with open(f"{store}/{name}/zarr.json") as file:
+            codecs = json.load(file)["codecs"]
+        codecs[0]["configuration"]["order"] = name
+        spoil(f"{store}/{name}/zarr.json", "codecs", codecs)
+    with h5py.File(store, "r+") as f:
+        for name in "FC":
+            np.testing.assert_array_equal(f[name][...], data)
+            f[name][0, 1] = 9
+    with h5py.File(store) as f:
+        assert [f[name][0].tolist() for name in "FC"] == [[0, 9, 2]] * 2

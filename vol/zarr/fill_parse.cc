@@ -100,6 +100,16 @@ std::optional<double> FloatWord(std::string_view text) {
   return std::nullopt;
 }
 
+// Nothing for a finite number that rounds to none of the format's; far beyond its range is infinite where it has that,
+// as in casts of numbers.
+std::optional<uint32_t> EncodeSmall(const SmallFloat& format, double number) {
+  const std::optional<uint32_t> code = format.Encode(number);
+  const std::optional<uint32_t> infinity = format.Encode(std::copysign(HUGE_VAL, number));
+  if (code || !infinity || format.specials != SmallFloat::Specials::kIeee) return code;
+  const double top_power = format.Decode(*infinity - (1u << format.mantissa_bits));
+  return std::fabs(number) >= 2 * std::fabs(top_power) ? infinity : std::nullopt;
+}
+
 Result<Bytes> ParseFloat(const Json& value, const DType& dtype, int zarr_format) {
   double number = 0;
   if (value.is_number()) {
@@ -125,7 +135,7 @@ Result<Bytes> ParseFloat(const Json& value, const DType& dtype, int zarr_format)
   if (format == nullptr || format->item_bytes() != dtype.item_bytes) {
     return UnsupportedError("fill value of float format '" + dtype.format + "'");
   }
-  const std::optional<uint32_t> code = format->Encode(number);
+  const std::optional<uint32_t> code = EncodeSmall(*format, number);
   if (!code) return Mismatch(value, "a value that " + std::string(format->name) + " has");
   return WordBytes(*code, dtype.item_bytes, dtype.endian);
 }
@@ -349,6 +359,16 @@ bool IsListOfOne(const Json& value, const DType& dtype) {
   }
 }
 
+// Some writers of v2 put numbers into quotes ("0.0").
+std::optional<Json> QuotedNumber(const Json& value, const DType& dtype) {
+  const bool is_number = dtype.kind == Kind::kInt || dtype.kind == Kind::kUint || dtype.kind == Kind::kFloat;
+  if (!is_number || !value.is_string()) return std::nullopt;
+  const Result<Json> number = ParseJson(value.get_ref<const std::string&>(), "fill_value");
+  if (!number.ok()) return std::nullopt;
+  Json plain = PlainJson(*number);
+  return plain.is_number() ? std::optional(std::move(plain)) : std::nullopt;
+}
+
 }  // namespace
 
 Result<FillValue> ParseFillValue(const Json& value, const DType& dtype, int zarr_format) {
@@ -358,7 +378,8 @@ Result<FillValue> ParseFillValue(const Json& value, const DType& dtype, int zarr
     fill.defined = true;
     const Json plain = PlainJson(value);
     const Json& scalar = IsListOfOne(plain, dtype) ? plain[0] : plain;
-    H5ZARR_ASSIGN_OR_RETURN(fill.bytes, ParseByKind(scalar, dtype, zarr_format));
+    const std::optional<Json> quoted = zarr_format == 2 ? QuotedNumber(scalar, dtype) : std::nullopt;
+    H5ZARR_ASSIGN_OR_RETURN(fill.bytes, ParseByKind(quoted ? *quoted : scalar, dtype, zarr_format));
     return fill;
   });
 }

@@ -453,7 +453,7 @@ Json PlainJson(Json json) {
 }
 
 std::string BriefJson(const Json& json, std::size_t max_bytes) {
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = DumpJson(json, -1);
   if (text.size() > max_bytes) {
     text.resize(max_bytes);
     while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) {

@@ -14,6 +14,11 @@ std::string ShapeText(const std::vector<uint64_t>& shape) { return BriefJson(Jso
 std::optional<std::vector<uint64_t>> Permuted(const std::vector<uint64_t>& shape,
                                               const Json& configuration) {
   const Json* order = FindMember(configuration, "order");
+  if (order != nullptr && order->is_string()) {  // before Zarr v3 was final
+    const std::string word = order->get<std::string>();
+    if (word == "C") return shape;
+    return word == "F" ? std::optional(std::vector<uint64_t>(shape.rbegin(), shape.rend())) : std::nullopt;
+  }
   if (order == nullptr || !order->is_array() || order->size() != shape.size()) return std::nullopt;
   std::vector<uint64_t> permuted;
   std::vector<bool> seen(shape.size(), false);

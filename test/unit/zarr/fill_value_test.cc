@@ -38,6 +38,17 @@ TEST_CASE("integers fill in any number form that fits") {
   CHECK(Fill("[-32767]", DType::Int(4), 2) == "0180ffff");
 }
 
+TEST_CASE("numbers in quotes fill in v2 alone") {
+  CHECK(Fill("\"0.0\"", DType::Float(8), 2) == "0000000000000000");
+  CHECK(Fill("\"1.5e0\"", DType::Float(4, Endian::kBig), 2) == "3fc00000");
+  CHECK(Fill("\"-2\"", DType::Int(2), 2) == "feff");
+  for (const char* text : {"\"\"", "\" \"", "\"x\"", "\"[1]\"", "\"1 2\"", "\"true\"", "\"300\""}) {
+    INFO(text);
+    CHECK(Fill(text, DType::Int(1), 2) == "corrupt data");
+  }
+  CHECK(Fill("\"0.0\"", DType::Float(8), 3) == "corrupt data");
+}
+
 TEST_CASE("integers that do not fit are refused") {
   for (const char* text : {"128", "-129", "1.5", "NaN", "\"1\"", "[1, 2]", "{}", "1e300"}) {
     INFO(text);
@@ -88,6 +99,10 @@ TEST_CASE("small floats round to the nearest and refuse what they lack") {
   CHECK(Fill("0.5", FloatFormat("float8_e8m0fnu", 1), 3) == "7e");
   CHECK(Fill("0", FloatFormat("float8_e8m0fnu", 1), 3) == "corrupt data");
   CHECK(Fill("65505", DType::Float(2), 3) == "corrupt data");
+  CHECK(Fill("1e6", DType::Float(2), 3) == "007c");
+  CHECK(Fill("-65536", DType::Float(2, Endian::kBig), 2) == "fc00");
+  CHECK(Fill("1e39", FloatFormat("bfloat16", 2), 3) == "807f");
+  CHECK(Fill("1e6", FloatFormat("float8_e4m3fn", 1), 3) == "corrupt data");
   CHECK(Fill("1.00048828125", DType::Float(2), 3) == "003c");  // a tie goes to the even code
   CHECK(Fill("1.00146484375", DType::Float(2), 3) == "023c");
 }

@@ -134,6 +134,7 @@ TEST_CASE("a member's text is not found in broken documents") {
 TEST_CASE("brief texts never end within a character") {
   CHECK(BriefJson(Json("\u00e9\u00e9"), 4) == "\"\u00e9...");
   CHECK(BriefJson(Json("ab")) == "\"ab\"");
+  CHECK(BriefJson(*ParseJson("[18446744073709551616]", "x")) == "[18446744073709551616]");
 }
 
 }  // namespace

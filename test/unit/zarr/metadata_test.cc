@@ -236,9 +236,14 @@ TEST_CASE("a transpose before the sharding permutes what inner chunks divide") {
   V3(R"({"codecs": [)" + kSwap + Sharding("[6, 2]", kLittle) + "]" + kGrid);
   CHECK(FailureV3(R"({"codecs": [)" + kSwap + Sharding("[2, 6]", kLittle) + "]" + kGrid,
                   "divide") == kCorrupt);
-  CHECK(FailureV3(
-            R"({"codecs": [{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"]})",
-            "permutation") == kCorrupt);
+  const std::string kF = R"({"name": "transpose", "configuration": {"order": "F"}}, )";
+  V3(R"({"codecs": [)" + kF + Sharding("[6, 2]", kLittle) + "]" + kGrid);
+  CHECK(FailureV3(R"({"codecs": [)" + kF + Sharding("[2, 6]", kLittle) + "]" + kGrid, "divide") == kCorrupt);
+  for (const char* order : {"[0, 0]", "\"f\""}) {
+    CHECK(FailureV3(R"({"codecs": [{"name": "transpose", "configuration": {"order": )" + std::string(order) +
+                        R"(}}, "bytes"]})",
+                    "permutation") == kCorrupt);
+  }
 }
 
 TEST_CASE("v2 order, filters and compressor become one chain") {

@@ -81,3 +81,28 @@ def test_links_with_other_names_are_refused_when_they_are_made(store, kind):
         assert list(f) == ["a"]
     with h5py.File(store) as f:
         assert list(f) == ["a"]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_names_that_only_others_give_are_read_as_they_are_listed(store, zarr_format):
+    zarr = pytest.importorskip("zarr")
+    names = ["...", ".zoo", ".z", ".zattrs2", "__x", ".hidden"]
+    group = zarr.open_group(store, mode="w", zarr_format=zarr_format)
+    for number, name in enumerate(names):
+        group.create_array(name, data=np.array([number, 1]))
+        group.create_group("g" + name).create_array(name, data=np.array([2, number]))
+    with h5py.File(store, "r+") as f:
+        assert sorted(f) == sorted(names + ["g" + name for name in names])
+        for number, name in enumerate(names):
+            assert name in f and f[name][()].tolist() == [number, 1]
+            assert f[f"g{name}/{name}"][()].tolist() == [2, number]
+            f[name][1] = 7
+            f[name].attrs["a"] = number
+        for name in ("..", ".", "x" * 300, "zarr.json", ".zgroup", ".zarray"):
+            assert name == "." or name not in f
+        for name in ("....", ".zoo2"):
+            with pytest.raises(ValueError, match="cannot name a Zarr node"):
+                f.create_group(name)
+    for number, name in enumerate(names):
+        array = zarr.open_array(f"{store}/{name}", mode="r")
+        assert array[...].tolist() == [number, 7] and array.attrs["a"] == number

@@ -11,6 +11,7 @@
 #include "shadow/json_text.h"
 #include "shadow/store_file.h"
 #include "shadow/user_links.h"
+#include "store/temp_name.h"
 #include "store/url.h"
 
 namespace h5zarr::shadow {
@@ -179,7 +180,8 @@ Status StoreFile::LoadChild(const NodePtr& group, const std::string& name) {
   }
   H5ZARR_RETURN_IF_ERROR(LoadLink(group, name));
   if (state.links.count(name)) return OkStatus();
-  if (!zarr::CheckNodeName(name).ok()) {
+  // (Not CheckNodeName: others give names that we do not give.)
+  if (IsTempName(name)) {
     state.absent.insert(name);
     return OkStatus();
   }

@@ -84,24 +84,44 @@ Result<Plan> Plan::Make(const ChunkGrid& grid, const ChunkLayout& layout,
   plan.objects_ = 1;
   for (std::size_t dim = 0; dim < grid.rank(); ++dim) {
     H5ZARR_RETURN_IF_ERROR(plan.AddDim(dim, box.dims[dim], box.mem_strides_bytes[dim]));
-    plan.objects_ *= plan.dims_[dim].objects.size();
+    plan.objects_ *= plan.dims_[dim].object_count;
   }
   return plan;
 }
 
 Status Plan::AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_stride_bytes) {
+  Dim& out = dims_[dim];
   const uint64_t extent = grid_->shape()[dim];
   H5ZARR_RETURN_IF_ERROR(CheckDimSelection(selection, extent, dim));
-  const uint64_t inner = grid_->inner_shape()[dim];
-  Dim& out = dims_[dim];
+  out.inner = grid_->inner_shape()[dim];
+  out.per_object = grid_->per_object()[dim];
   out.chunk_stride_bytes = layout_.strides_bytes[dim];
   out.mem_stride_bytes = mem_stride_bytes;
-  DimSelection blocks = selection;
-  if (blocks.count > 1 && blocks.stride == blocks.block) {  // adjacent blocks are one
-    blocks.block *= blocks.count;
-    blocks.count = 1;
+  if (selection.count == 1 || selection.stride == selection.block) {  // adjacent blocks are one
+    SetRange(selection.start, selection.start + selection.count * selection.block, extent, &out);
+  } else {
+    ListBlocks(dim, selection);
   }
-  if (blocks.count == 1) blocks.stride = blocks.block;
+  return OkStatus();
+}
+
+void Plan::SetRange(uint64_t begin, uint64_t end, uint64_t extent, Dim* dim) {
+  dim->is_range = true;
+  dim->begin = begin;
+  dim->end = end;
+  dim->first_chunk = begin / dim->inner;
+  const uint64_t last_chunk = (end - 1) / dim->inner;
+  dim->chunk_count = last_chunk - dim->first_chunk + 1;
+  dim->first_object = dim->first_chunk / dim->per_object;
+  dim->object_count = last_chunk / dim->per_object - dim->first_object + 1;
+  dim->whole_begin = CeilDiv(begin, dim->inner);
+  dim->whole_end = end == extent ? last_chunk + 1 : end / dim->inner;
+}
+
+// Blocks with gaps between them.
+void Plan::ListBlocks(std::size_t dim, const DimSelection& blocks) {
+  Dim& out = dims_[dim];
+  const uint64_t extent = grid_->shape()[dim], inner = out.inner;
   const uint64_t total = blocks.count * blocks.block;
   const uint64_t last = blocks.start + (blocks.count - 1) * blocks.stride + blocks.block - 1;
   const uint64_t most_chunks = std::min(total, last / inner - blocks.start / inner + 1);
@@ -136,16 +156,16 @@ Status Plan::AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_
     }
     AddDimChunk(dim, chunk, high - low, first_part, ordinal - first_ordinal);
   }
-  return OkStatus();
+  out.chunk_count = out.chunks.size();
+  out.object_count = out.objects.size();
 }
 
 void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent,
                        uint64_t first_part, uint64_t elems) {
   Dim& out = dims_[dim];
-  const uint64_t per_object = grid_->per_object()[dim];
-  const uint64_t object = inner_coord / per_object;
+  const uint64_t object = inner_coord / out.per_object;
   DimChunk chunk;
-  chunk.id_part = grid_->IdPart(dim, object, inner_coord - object * per_object);
+  chunk.id_part = grid_->IdPart(dim, object, inner_coord - object * out.per_object);
   chunk.elems = elems;
   chunk.first_part = first_part;
   chunk.part_count = static_cast<uint32_t>(out.parts.size() - first_part);
@@ -160,10 +180,50 @@ void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_ext
   out.chunks.push_back(chunk);
 }
 
+Plan::DimChunk Plan::ChunkAt(std::size_t dim, uint64_t chunk) const {
+  const Dim& d = dims_[dim];
+  if (!d.is_range) return d.chunks[chunk];
+  const uint64_t coord = d.first_chunk + chunk;
+  const uint64_t low = coord * d.inner;
+  DimChunk found;
+  found.elems = std::min(d.end - low, d.inner) - (d.begin > low ? d.begin - low : 0);
+  found.whole = coord >= d.whole_begin && coord < d.whole_end;
+  found.part_count = 1;
+  const uint64_t object = d.object_count == 1 ? d.first_object : d.per_object == 1 ? coord : coord / d.per_object;
+  found.id_part = grid_->IdPart(dim, object, coord - object * d.per_object);
+  return found;
+}
+
+Plan::DimPart Plan::PartAt(std::size_t dim, uint64_t chunk, uint32_t part) const {
+  const Dim& d = dims_[dim];
+  if (!d.is_range) return d.parts[d.chunks[chunk].first_part + part];
+  const uint64_t low = (d.first_chunk + chunk) * d.inner;
+  DimPart found;
+  found.in_chunk = d.begin > low ? d.begin - low : 0;
+  found.count = 1;
+  found.block = std::min(d.end - low, d.inner) - found.in_chunk;
+  found.ordinal = low + found.in_chunk - d.begin;
+  return found;
+}
+
+Plan::DimObject Plan::ObjectAt(std::size_t dim, uint64_t object) const {
+  const Dim& d = dims_[dim];
+  if (!d.is_range) return d.objects[object];
+  DimObject found;
+  found.coord = d.first_object + object;
+  const uint64_t begin = found.coord * d.per_object;
+  const uint64_t first = std::max(begin, d.first_chunk);
+  const uint64_t end = begin + std::min(d.per_object, d.first_chunk + d.chunk_count - begin);
+  found.first_chunk = first - d.first_chunk;
+  found.chunk_count = end - first;
+  found.whole = first >= d.whole_begin && end <= d.whole_end;
+  return found;
+}
+
 uint64_t Plan::chunks() const {
   if (is_runs_) return run_chunks_.size();
   uint64_t count = objects_ == 0 ? 0 : 1;
-  for (const Dim& dim : dims_) count *= dim.chunks.size();
+  for (const Dim& dim : dims_) count *= dim.chunk_count;
   return count;
 }
 
@@ -172,21 +232,21 @@ uint64_t Plan::ObjectId(uint64_t object_ordinal) const {
   Coords indexes;
   ObjectIndexes(object_ordinal, indexes.data());
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
-    indexes[dim] = dims_[dim].objects[indexes[dim]].coord;
+    indexes[dim] = ObjectAt(dim, indexes[dim]).coord;
   }
   return grid_->ObjectId({indexes.data(), dims_.size()});
 }
 
 void Plan::ObjectIndexes(uint64_t object_ordinal, uint64_t* indexes) const {
   for (std::size_t dim = dims_.size(); dim-- > 0;) {
-    indexes[dim] = TakeIndex(&object_ordinal, dims_[dim].objects.size());
+    indexes[dim] = TakeIndex(&object_ordinal, dims_[dim].object_count);
   }
 }
 
 void Plan::ChunkIndexes(uint64_t object_ordinal, uint64_t chunk_ordinal, uint64_t* indexes) const {
   ObjectIndexes(object_ordinal, indexes);
   for (std::size_t dim = dims_.size(); dim-- > 0;) {
-    const DimObject& object = dims_[dim].objects[indexes[dim]];
+    const DimObject object = ObjectAt(dim, indexes[dim]);
     indexes[dim] = object.first_chunk + TakeIndex(&chunk_ordinal, object.chunk_count);
   }
 }
@@ -197,7 +257,7 @@ uint64_t Plan::ChunkCount(uint64_t object_ordinal) const {
   ObjectIndexes(object_ordinal, indexes.data());
   uint64_t count = 1;
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
-    count *= dims_[dim].objects[indexes[dim]].chunk_count;
+    count *= ObjectAt(dim, indexes[dim]).chunk_count;
   }
   return count;
 }
@@ -207,7 +267,7 @@ bool Plan::ObjectWhole(uint64_t object_ordinal) const {
   Coords indexes;
   ObjectIndexes(object_ordinal, indexes.data());
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
-    const DimObject& object = dims_[dim].objects[indexes[dim]];
+    const DimObject object = ObjectAt(dim, indexes[dim]);
     const uint64_t begin = object.coord * grid_->chunk_shape()[dim];
     const uint64_t live = std::min(grid_->per_object()[dim],
                                    CeilDiv(grid_->shape()[dim] - begin, grid_->inner_shape()[dim]));
@@ -232,7 +292,7 @@ ChunkTask Plan::Chunk(uint64_t object_ordinal, uint64_t chunk_ordinal) const {
   task.elems = 1;
   task.whole = true;
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
-    const DimChunk& chunk = dims_[dim].chunks[indexes[dim]];
+    const DimChunk chunk = ChunkAt(dim, indexes[dim]);
     task.id += chunk.id_part;
     task.elems *= chunk.elems;
     task.whole = task.whole && chunk.whole;
@@ -247,7 +307,7 @@ void Plan::StartPiece(const uint64_t* chunk_indexes, const uint32_t* part_indexe
   piece->mem_offset_bytes = 0;
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
     const Dim& d = dims_[dim];
-    const DimPart& part = d.parts[d.chunks[chunk_indexes[dim]].first_part + part_indexes[dim]];
+    const DimPart part = PartAt(dim, chunk_indexes[dim], part_indexes[dim]);
     piece->chunk_offset_bytes += part.in_chunk * static_cast<uint64_t>(d.chunk_stride_bytes);
     piece->mem_offset_bytes += static_cast<int64_t>(part.ordinal) * d.mem_stride_bytes;
     piece->AddDim(part.count, static_cast<int64_t>(part.stride) * d.chunk_stride_bytes,

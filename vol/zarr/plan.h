@@ -1,8 +1,8 @@
 // Plan: what a selection means for the chunks of one array — which objects and inner chunks it
 // touches, which of their elements, and where these lie in the caller's memory. Pure: no I/O.
 //
-// A regular selection is kept as per-dimension lists and its chunks are numbered, never listed, so
-// that a plan costs the sum, not the product, of what it touches along each dimension.
+// A regular selection is kept by dimension and its chunks are numbered, never listed, so that a plan
+// costs the sum, not the product, of what it touches along each dimension; and nothing where that is one range.
 #ifndef H5ZARR_ZARR_PLAN_H_
 #define H5ZARR_ZARR_PLAN_H_
 
@@ -108,12 +108,24 @@ class Plan {
     uint64_t chunk_count = 0;
     bool whole = false;
   };
+  // What a selection is along one dimension.
   struct Dim {
+    uint64_t inner = 0;       // the extent of an inner chunk
+    uint64_t per_object = 0;  // inner chunks
+    int64_t chunk_stride_bytes = 0;
+    int64_t mem_stride_bytes = 0;
+    uint64_t chunk_count = 0;
+    uint64_t object_count = 0;
+    // One range [begin, end), whose chunks and objects follow each other from these on: there may be very many.
+    // All that the array has of the chunks [whole_begin, whole_end) is in the range.
+    bool is_range = false;
+    uint64_t begin = 0, end = 0;
+    uint64_t first_chunk = 0, first_object = 0;
+    uint64_t whole_begin = 0, whole_end = 0;
+    // Anything else, as lists.
     std::vector<DimPart> parts;
     std::vector<DimChunk> chunks;
     std::vector<DimObject> objects;
-    int64_t chunk_stride_bytes = 0;
-    int64_t mem_stride_bytes = 0;
   };
   // Part of a run within one row of one chunk.
   struct Segment {
@@ -136,6 +148,14 @@ class Plan {
   };
 
   Status AddDim(std::size_t dim, const DimSelection& selection, int64_t mem_stride_bytes);
+  static void SetRange(uint64_t begin, uint64_t end, uint64_t extent, Dim* dim);
+  void ListBlocks(std::size_t dim, const DimSelection& blocks);
+  DimChunk ChunkAt(std::size_t dim, uint64_t chunk) const;
+  DimPart PartAt(std::size_t dim, uint64_t chunk, uint32_t part) const;
+  uint32_t PartCount(std::size_t dim, uint64_t chunk) const {
+    return dims_[dim].is_range ? 1 : dims_[dim].chunks[chunk].part_count;
+  }
+  DimObject ObjectAt(std::size_t dim, uint64_t object) const;
   void AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent,
                    uint64_t first_part, uint64_t elems);
   Status AddRuns(const RunSelection& runs);
@@ -183,7 +203,7 @@ void Plan::ForEachPiece(const ChunkTask& task, Visit&& visit) const {
     visit(piece);
     std::size_t dim = dims_.size();
     while (dim-- > 0) {  // the next combination of parts
-      if (++part_indexes[dim] < dims_[dim].chunks[chunk_indexes[dim]].part_count) break;
+      if (++part_indexes[dim] < PartCount(dim, chunk_indexes[dim])) break;
       part_indexes[dim] = 0;
     }
     if (dim == SIZE_MAX) return;

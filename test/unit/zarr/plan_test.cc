@@ -1,5 +1,6 @@
 #include "zarr/plan.h"
 
+#include <algorithm>
 #include <map>
 
 #include "unit/zarr/array_fixture.h"
@@ -130,10 +131,45 @@ TEST_CASE("blocks cut by chunks become at most three pieces a dimension") {
   }
 }
 
-TEST_CASE("a plan of a vast array costs what the selection touches") {
+TEST_CASE("each chunk of a range has what the range has of it") {
+  for (const uint64_t extent : {40, 43}) {
+    Planned planned({extent}, {12}, {4});
+    for (uint64_t begin = 0; begin < extent; ++begin) {
+      for (uint64_t end = begin + 1; end <= extent; ++end) {
+        const Plan plan = Value(planned.Make(Box({begin}, {end - begin}, 1)));
+        const uint64_t first = begin / 12, last = (end - 1) / 12;
+        REQUIRE(plan.objects() == last - first + 1);
+        uint64_t next = begin;
+        for (uint64_t object = first; object <= last; ++object) {
+          CHECK(plan.ObjectId(object - first) == object);
+          const uint64_t object_end = std::min((object + 1) * 12, extent);
+          CHECK(plan.ObjectWhole(object - first) == (begin <= object * 12 && end >= object_end));
+          for (uint64_t chunk = 0; chunk < plan.ChunkCount(object - first); ++chunk) {
+            const ChunkTask task = plan.Chunk(object - first, chunk);
+            const uint64_t low = next / 4 * 4, high = std::min(low + 4, extent);
+            REQUIRE(task.id == object * 3 + (low - object * 12) / 4);
+            CHECK(task.elems == std::min(high, end) - next);
+            CHECK(task.whole == (begin <= low && end >= high));
+            plan.ForEachPiece(task, [&](Piece& piece) {
+              CHECK(piece.elems() == task.elems);
+              CHECK(piece.chunk_offset_bytes == next - low);
+              CHECK(piece.mem_offset_bytes == static_cast<int64_t>(next - begin));
+            });
+            next += task.elems;
+          }
+        }
+        CHECK(next == end);
+      }
+    }
+  }
+}
+
+TEST_CASE("a plan of a vast array costs what the selection touches, and of a range nothing") {
   Planned planned({1'000'000'000'000}, {1}, {1});
   const Plan plan = Value(planned.Make(GridSelection{{{5, 1'000'000'000, 999, 1}}, {1}}));
   CHECK(plan.objects() == 999);
+  const Plan all = Value(planned.Make(Box({0}, {1'000'000'000'000}, 1)));
+  CHECK(all.objects() == 1'000'000'000'000);
   CHECK(plan.ObjectId(998) == 5 + 998 * 1'000'000'000ull);
 }
 

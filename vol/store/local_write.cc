@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "store/posix_file.h"
 #include "store/temp_name.h"
@@ -234,13 +235,18 @@ Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_
 }  // namespace
 
 Status MakeParents(const std::string& root, std::string_view key, bool durable) {
-  // From the root downwards: most often all but the last one or two exist, and this is rare.
-  if (!root.empty()) H5ZARR_RETURN_IF_ERROR(MakeDirectory(root, durable));
-  for (std::size_t slash = key.find('/'); slash != std::string_view::npos;
-       slash = key.find('/', slash + 1)) {
-    std::string path = root + "/";
-    path += key.substr(0, slash);
-    H5ZARR_RETURN_IF_ERROR(MakeDirectory(path, durable));
+  const std::string path = root + "/" + std::string(key);
+  // Upwards to the first that can be made, or is there: most often all but the last one or two are.
+  std::vector<std::size_t> missing;  // where in `path` the names of those below it end
+  std::size_t end = path.rfind('/');
+  for (; end > 0; end = path.rfind('/', end - 1)) {
+    const Status made = MakeDirectory(path.substr(0, end), durable);
+    if (made.ok()) break;
+    if (made.errno_value() != ENOENT || end <= root.size()) return made;
+    missing.push_back(end);
+  }
+  for (auto below = missing.rbegin(); below != missing.rend(); ++below) {
+    H5ZARR_RETURN_IF_ERROR(MakeDirectory(path.substr(0, *below), durable));
   }
   return OkStatus();
 }

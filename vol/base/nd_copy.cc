@@ -272,8 +272,8 @@ void FillContiguous(MutableByteSpan target, ByteSpan value) {
 
 bool IsAll(ByteSpan bytes, ByteSpan value) {
   if (bytes.empty()) return true;
-  if (value.empty() || bytes.size() % value.size() != 0) return false;
-  if (bytes[0] != value[0]) return false;  // mostly so
+  if (value.empty() || bytes[0] != value[0]) return false;  // mostly so
+  if (bytes.size() % value.size() != 0) return false;
   // Each element equals the value if the first does and every other equals its predecessor.
   return std::memcmp(bytes.data(), value.data(), value.size()) == 0 &&
          std::memcmp(bytes.data(), bytes.data() + value.size(), bytes.size() - value.size()) == 0;

@@ -149,6 +149,7 @@ struct Array::Impl {
   Status ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const;
   ByteSpan GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
                       MutableByteSpan target) const;
+  bool LiesInRun(const Plan& plan, const ChunkTask& task) const;
 
   // --- array_put.cc ---
   // An object to be stored as a whole, from `chunks` inner chunks: all that have elements within
@@ -158,21 +159,30 @@ struct Array::Impl {
     uint64_t chunks = 0;
     Status status;  // the outcome
   };
-  struct SourceChunk {
-    uint64_t id = 0;
+  // Decoded inner chunks, one after the other in `elems`, whose ids follow each other.
+  struct SourceChunks {
+    uint64_t first_id = 0;
     ByteSpan elems;
+    uint64_t count = 1;
   };
   // Gives the decoded inner chunk `chunk` (0 … chunks - 1) of an object: where it lies, which must
-  // last until the object is stored, or else put into `target`. Called by several threads at once.
-  using ChunkSource =
-      std::function<SourceChunk(const WholeObject& object, uint64_t chunk, MutableByteSpan target)>;
+  // last until the object is stored, or else put into `target`. Where those behind it lie behind it, it may give
+  // up to `most` at once. Called by several threads at once.
+  using ChunkSource = std::function<SourceChunks(const WholeObject& object, uint64_t chunk,
+                                                 uint64_t most, MutableByteSpan target)>;
   // Encodes and stores all objects, whatever was there before; deletes those that are all fill.
-  // Every one is tried; returns the first failure.
-  Status PutWhole(std::span<WholeObject> objects, const ChunkSource& source);
+  // Every one is tried; returns the first failure. `in_runs`: the source mostly gives as many at once as it may.
+  Status PutWhole(std::span<WholeObject> objects, bool in_runs, const ChunkSource& source);
   struct Group;
-  Status PutWholeSlice(std::span<WholeObject> objects, const ChunkSource& source);
-  std::vector<Group> MakeGroups(std::span<const WholeObject> objects, double* cost_ns);
+  class GroupBytes;
+  Status PutWholeSlice(std::span<WholeObject> objects, bool in_runs, const ChunkSource& source);
+  std::vector<Group> MakeGroups(std::span<const WholeObject> objects, bool in_runs, double* cost_ns);
+  bool TakesRuns() const;
   Result<Buffer> RoomForGroup(uint64_t chunks);
+  Status AddPlain(const WholeObject& object, const Group& group, const ChunkSource& source,
+                  GroupBytes* bytes, EncodedGroup* encoded);
+  Status AddEncoded(const WholeObject& object, const Group& group, const ChunkSource& source,
+                    GroupBytes* bytes, EncodedGroup* encoded);
   Result<EncodedGroup> EncodeGroup(const WholeObject& object, const Group& group,
                                    const ChunkSource& source);
   void PutPlain(WholeObject* object, EncodedGroup encoded, WritesUnderWay* writes);

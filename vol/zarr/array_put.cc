@@ -18,14 +18,17 @@ namespace {
 constexpr double kPutNs = 100'000;
 constexpr double kCopyNsPerByte = 0.15;
 constexpr double kChunkNs = 200;
+constexpr double kChunkOfRunNs = 10;  // one of many that are taken as they lie
 // A group is large enough to be worth a call of the store, and small enough to stay in the cache.
 constexpr uint64_t kGroupBytes = 1 << 20;
 constexpr double kMinGroupNs = 200'000;
 // Objects in work at once: each costs memory before its first chunk.
 constexpr std::size_t kObjectsAtOnce = 1 << 14;
 
+}  // namespace
+
 // The encoded chunks of a group, one after the other: where the source has them so, else in `owner`.
-class GroupBytes {
+class Array::Impl::GroupBytes {
  public:
   explicit GroupBytes(Buffer owner) : owner_(std::move(owner)) {}
 
@@ -33,8 +36,8 @@ class GroupBytes {
   MutableByteSpan room() { return owner_.span().subspan(used_bytes_); }
   void AddEncoded(uint64_t bytes) { used_bytes_ += bytes; }
 
-  // Adds a chunk that is stored as it is. `lasts`: until the group is stored, so that it need not be
-  // copied. REQUIRES: room for it.
+  // Adds chunks that are stored as they are. `lasts`: until the group is stored, so that they need not be
+  // copied. REQUIRES: room for them.
   void AddElems(ByteSpan elems, bool lasts) {
     if (begin_ == nullptr && lasts) begin_ = elems.data();
     if (!lasts || elems.data() != begin_ + used_bytes_) {
@@ -78,8 +81,6 @@ class GroupBytes {
   uint64_t used_bytes_ = 0;
 };
 
-}  // namespace
-
 // Consecutive inner chunks of one object, encoded by one task.
 struct Array::Impl::Group {
   std::size_t object = 0;  // which of the objects
@@ -87,6 +88,9 @@ struct Array::Impl::Group {
   uint64_t first_chunk = 0;
   uint64_t chunks = 0;
 };
+
+// Whether inner chunks are stored as they are given.
+bool Array::Impl::TakesRuns() const { return leaf().is_identity() && !options.before_encode; }
 
 // Room for `chunks` encoded chunks and a shard's index; none where only the data tell.
 Result<Buffer> Array::Impl::RoomForGroup(uint64_t chunks) {
@@ -99,43 +103,70 @@ Result<Buffer> Array::Impl::RoomForGroup(uint64_t chunks) {
   return scratch.Take(*room_bytes);
 }
 
+// The chunks of a group that are stored as they are: those that lie together are added together.
+Status Array::Impl::AddPlain(const WholeObject& object, const Group& group,
+                             const ChunkSource& source, GroupBytes* bytes, EncodedGroup* encoded) {
+  const uint64_t chunk_bytes = leaf().decoded_bytes();
+  const std::byte fill = leaf().fill_elem()[0];
+  Buffer changed;
+  for (uint64_t i = 0; i < group.chunks;) {
+    const uint64_t most = TakesRuns() ? group.chunks - i : 1;
+    SourceChunks run = source(object, group.first_chunk + i, most, bytes->room().first(chunk_bytes));
+    H5ZARR_ASSIGN_OR_RETURN(run.elems, BeforeEncode(run.elems, &changed));
+    const uint64_t first_entry = grid.EntryOf(run.first_id);
+    uint64_t begin = 0;  // of those that come next
+    for (uint64_t k = 0; k <= run.count; ++k) {
+      const ByteSpan rest = run.elems.subspan(k * chunk_bytes);
+      if (k < run.count && (rest[0] != fill || !Omits(rest.first(chunk_bytes)))) continue;
+      if (k > begin) {
+        bytes->AddElems(run.elems.subspan(begin * chunk_bytes, (k - begin) * chunk_bytes), changed.empty());
+        encoded->chunks.push_back({first_entry + begin, chunk_bytes, k - begin});
+      }
+      begin = k + 1;
+    }
+    i += run.count;
+  }
+  return OkStatus();
+}
+
+// The other chunks of a group, one by one.
+Status Array::Impl::AddEncoded(const WholeObject& object, const Group& group,
+                               const ChunkSource& source, GroupBytes* bytes, EncodedGroup* encoded) {
+  const CodecChain& chain = leaf();
+  const bool sized = chain.MaxEncodedBytes().has_value();
+  H5ZARR_ASSIGN_OR_RETURN(Buffer gathered, scratch.Take(chain.decoded_bytes()));
+  Buffer changed;
+  encoded->chunks.reserve(group.chunks);
+  for (uint64_t i = 0; i < group.chunks; ++i) {
+    SourceChunks chunk = source(object, group.first_chunk + i, 1, gathered.span());
+    H5ZARR_ASSIGN_OR_RETURN(chunk.elems, BeforeEncode(chunk.elems, &changed));
+    if (Omits(chunk.elems)) continue;
+    uint64_t stored_bytes = 0;
+    if (sized) {
+      auto used = chain.EncodeInto(chunk.elems, bytes->room());
+      if (!used.ok()) return used.status().WithContext(Describe(chunk.first_id));
+      stored_bytes = *used;
+      bytes->AddEncoded(stored_bytes);
+    } else {
+      auto made = chain.Encode(chunk.elems);
+      if (!made.ok()) return made.status().WithContext(Describe(chunk.first_id));
+      stored_bytes = made->size_bytes();
+      H5ZARR_RETURN_IF_ERROR(bytes->AddGrowing(made->span()));
+    }
+    encoded->chunks.push_back({grid.EntryOf(chunk.first_id), stored_bytes, 1});
+  }
+  if (!gathered.empty()) scratch.Return(std::move(gathered));
+  return OkStatus();
+}
+
 // Encodes a group's chunks behind one another.
 Result<EncodedGroup> Array::Impl::EncodeGroup(const WholeObject& object, const Group& group,
                                               const ChunkSource& source) {
-  const CodecChain& chain = leaf();
-  const bool identity = chain.is_identity();
-  const bool sized = chain.MaxEncodedBytes().has_value();
-  const uint64_t chunk_bytes = chain.decoded_bytes();
   H5ZARR_ASSIGN_OR_RETURN(Buffer room, RoomForGroup(group.chunks));
   GroupBytes bytes(std::move(room));
-  Buffer gathered, changed;
-  if (!identity) {
-    H5ZARR_ASSIGN_OR_RETURN(gathered, scratch.Take(chunk_bytes));
-  }
   EncodedGroup encoded;
-  encoded.chunks.reserve(group.chunks);
-  for (uint64_t i = 0; i < group.chunks; ++i) {
-    SourceChunk chunk = source(object, group.first_chunk + i,
-                               identity ? bytes.room().first(chunk_bytes) : gathered.span());
-    H5ZARR_ASSIGN_OR_RETURN(chunk.elems, BeforeEncode(chunk.elems, &changed));
-    if (Omits(chunk.elems)) continue;
-    uint64_t stored_bytes = chunk_bytes;
-    if (identity) {
-      bytes.AddElems(chunk.elems, changed.empty());
-    } else if (sized) {
-      auto used = chain.EncodeInto(chunk.elems, bytes.room());
-      if (!used.ok()) return used.status().WithContext(Describe(chunk.id));
-      stored_bytes = *used;
-      bytes.AddEncoded(stored_bytes);
-    } else {
-      auto made = chain.Encode(chunk.elems);
-      if (!made.ok()) return made.status().WithContext(Describe(chunk.id));
-      stored_bytes = made->size_bytes();
-      H5ZARR_RETURN_IF_ERROR(bytes.AddGrowing(made->span()));
-    }
-    encoded.chunks.push_back({grid.EntryOf(chunk.id), stored_bytes});
-  }
-  if (!gathered.empty()) scratch.Return(std::move(gathered));
+  H5ZARR_RETURN_IF_ERROR(leaf().is_identity() ? AddPlain(object, group, source, &bytes, &encoded)
+                                              : AddEncoded(object, group, source, &bytes, &encoded));
   bytes.MoveTo(&encoded, &scratch);
   return encoded;
 }
@@ -159,13 +190,15 @@ void Array::Impl::PutPlain(WholeObject* object, EncodedGroup encoded, WritesUnde
 }
 
 std::vector<Array::Impl::Group> Array::Impl::MakeGroups(std::span<const WholeObject> objects,
-                                                        double* cost_ns) {
-  const double chunk_ns = kChunkNs + leaf().encode_cost_ns() +
-                          kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes());
+                                                        bool in_runs, double* cost_ns) {
+  const double copied_ns = kChunkNs + leaf().encode_cost_ns() +
+                           kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes());
+  const double chunk_ns = in_runs && TakesRuns() ? kChunkOfRunNs : copied_ns;
   uint64_t chunks = 0;
   for (const WholeObject& object : objects) chunks += object.chunks;
   const double encode_ns = chunk_ns * static_cast<double>(chunks);
-  *cost_ns = encode_ns + kPutNs * static_cast<double>(objects.size());
+  // (One object's groups are stored one after the other.)
+  *cost_ns = encode_ns + kPutNs * static_cast<double>(objects.size() - 1);
   const double group_ns = std::max(kMinGroupNs, encode_ns / (4.0 * executor().threads()));
   const uint64_t by_cost = static_cast<uint64_t>(std::min(group_ns / chunk_ns, 1e9));
   const uint64_t by_size = kGroupBytes / std::max<uint64_t>(leaf().decoded_bytes(), 1);
@@ -180,9 +213,10 @@ std::vector<Array::Impl::Group> Array::Impl::MakeGroups(std::span<const WholeObj
   return groups;
 }
 
-Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, const ChunkSource& source) {
+Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, bool in_runs,
+                                  const ChunkSource& source) {
   double cost_ns = 0;
-  const std::vector<Group> groups = MakeGroups(objects, &cost_ns);
+  const std::vector<Group> groups = MakeGroups(objects, in_runs, &cost_ns);
   std::vector<std::unique_ptr<ShardWriter>> writers(sharding() ? objects.size() : 0);
   for (std::size_t i = groups.size(); sharding() && i-- > 0;) {
     const std::size_t object = groups[i].object;
@@ -225,11 +259,12 @@ Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, const ChunkSou
   return first;
 }
 
-Status Array::Impl::PutWhole(std::span<WholeObject> objects, const ChunkSource& source) {
+Status Array::Impl::PutWhole(std::span<WholeObject> objects, bool in_runs,
+                             const ChunkSource& source) {
   Status first;
   while (!objects.empty()) {
     const auto slice = objects.first(std::min(objects.size(), kObjectsAtOnce));
-    const Status status = PutWholeSlice(slice, source);
+    const Status status = PutWholeSlice(slice, in_runs, source);
     if (first.ok()) first = status;
     objects = objects.subspan(slice.size());
   }

@@ -142,11 +142,11 @@ Status Array::Impl::StoreWhole(std::span<const uint64_t> ids) {
     objects.push_back({id, chunks.back().size(), {}});
   }
   const WholeObject* const all = objects.data();
-  auto source = [&](const WholeObject& object, uint64_t chunk, MutableByteSpan) {
+  auto source = [&](const WholeObject& object, uint64_t chunk, uint64_t, MutableByteSpan) {
     const CachedChunk& cached = *chunks[static_cast<std::size_t>(&object - all)][chunk];
-    return SourceChunk{cached.id, cached.data.elems.span()};
+    return SourceChunks{cached.id, cached.data.elems.span()};
   };
-  const Status status = PutWhole(objects, source);
+  const Status status = PutWhole(objects, /*in_runs=*/false, source);
   for (const WholeObject& object : objects) {
     if (object.status.ok()) MarkStored(object.id);
   }

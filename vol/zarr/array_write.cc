@@ -151,6 +151,17 @@ ByteSpan Array::Impl::GatherTask(const Plan& plan, const ChunkTask& task, const 
   return in_place ? ByteSpan(in_place, leaf().decoded_bytes()) : ByteSpan(target);
 }
 
+// Whether the chunk behind a wholly covered one lies behind it in memory.
+bool Array::Impl::LiesInRun(const Plan& plan, const ChunkTask& task) const {
+  if (task.elems != leaf().elems()) return false;
+  bool is_contiguous = false;
+  plan.ForEachPiece(task, [&](Piece& piece) {
+    piece.Simplify();
+    is_contiguous = piece.elems() == task.elems && piece.IsContiguous(elem_bytes());
+  });
+  return is_contiguous && plan.CountBehind(task, 1) > 0;
+}
+
 Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
                                       std::span<const uint64_t> object_ordinals) {
   H5ZARR_RETURN_IF_ERROR(BeforeWrite());
@@ -160,11 +171,15 @@ Status Array::Impl::WriteWholeObjects(const Plan& plan, const std::byte* buffer,
     objects.push_back({plan.ObjectId(ordinal), plan.ChunkCount(ordinal), {}});
   }
   const WholeObject* const all = objects.data();
-  auto source = [&](const WholeObject& object, uint64_t chunk, MutableByteSpan target) {
+  auto source = [&](const WholeObject& object, uint64_t chunk, uint64_t most, MutableByteSpan target) {
     const ChunkTask task = plan.Chunk(object_ordinals[&object - all], chunk);
-    return SourceChunk{task.id, GatherTask(plan, task, buffer, target)};
+    const ByteSpan elems = GatherTask(plan, task, buffer, target);
+    const bool in_place = elems.data() != target.data();
+    const uint64_t count = 1 + (in_place && most > 1 ? plan.CountBehind(task, most - 1) : 0);
+    return SourceChunks{task.id, {elems.data(), elems.size() * count}, count};
   };
-  const Status status = PutWhole(objects, source);
+  const bool in_runs = LiesInRun(plan, plan.Chunk(object_ordinals[0], 0));
+  const Status status = PutWhole(objects, in_runs, source);
   for (const WholeObject& object : objects) {
     if (object.status.ok()) ForgetObject(object.id);
   }

@@ -300,6 +300,30 @@ ChunkTask Plan::Chunk(uint64_t object_ordinal, uint64_t chunk_ordinal) const {
   return task;
 }
 
+uint64_t Plan::CountBehind(const ChunkTask& task, uint64_t most) const {
+  if (is_runs_ || dims_.empty()) return 0;
+  Coords objects, chunks;
+  ObjectIndexes(task.object_ordinal, objects.data());
+  ChunkIndexes(task.object_ordinal, task.chunk_ordinal, chunks.data());
+  // The dimension along which the next one lies.
+  std::size_t dim = dims_.size() - 1;
+  DimObject object = ObjectAt(dim, objects[dim]);
+  while (dim > 0 && object.chunk_count == 1) {
+    --dim;
+    object = ObjectAt(dim, objects[dim]);
+  }
+  const Dim& along = dims_[dim];
+  const auto chunk_bytes = static_cast<int64_t>(task.elems * layout_.elem_bytes);
+  if (!along.is_range || static_cast<int64_t>(along.inner) * along.mem_stride_bytes != chunk_bytes ||
+      grid_->IdPart(dim, 0, 1) != 1) {
+    return 0;
+  }
+  // (The last one may reach beyond the array.)
+  const uint64_t full_end = along.end / along.inner - along.first_chunk;
+  const uint64_t end = std::min(object.first_chunk + object.chunk_count, full_end);
+  return end > chunks[dim] + 1 ? std::min(most, end - chunks[dim] - 1) : 0;
+}
+
 void Plan::StartPiece(const uint64_t* chunk_indexes, const uint32_t* part_indexes,
                       Piece* piece) const {
   piece->dims = 0;

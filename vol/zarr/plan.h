@@ -81,6 +81,10 @@ class Plan {
   // Every inner chunk of the object that lies within the array is selected whole.
   bool ObjectWhole(uint64_t object_ordinal) const;
   ChunkTask Chunk(uint64_t object_ordinal, uint64_t chunk_ordinal) const;
+  // How many of the chunks that come next in the task's object, at most `most`, have the ids that come next and lie
+  // in memory behind it, each wholly selected. REQUIRES: the task's chunk is wholly selected, does not reach beyond
+  // the array, and is contiguous in memory.
+  uint64_t CountBehind(const ChunkTask& task, uint64_t most) const;
 
   // Calls visit(Piece&) for every block of the task's elements, for runs in the order given.
   template <typename Visit>

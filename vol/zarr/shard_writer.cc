@@ -62,11 +62,15 @@ Status ShardWriter::outcome() {
 }
 
 Status ShardWriter::StoreGroup(EncodedGroup group) {
-  for (const EncodedGroup::Chunk& chunk : group.chunks) {
-    const auto end = CheckedAdd(end_bytes_, chunk.bytes);
-    if (!end) return OutOfRangeError("a shard would exceed 2^64 bytes");
-    index_[chunk.entry] = {end_bytes_, chunk.bytes};
-    end_bytes_ = *end;
+  for (const EncodedGroup::Chunks& chunks : group.chunks) {
+    const auto all_bytes = CheckedMul(chunks.chunk_bytes, chunks.count);
+    if (!all_bytes || !CheckedAdd(end_bytes_, *all_bytes)) {
+      return OutOfRangeError("a shard would exceed 2^64 bytes");
+    }
+    for (uint64_t i = 0; i < chunks.count; ++i) {
+      index_[chunks.first_entry + i] = {end_bytes_, chunks.chunk_bytes};
+      end_bytes_ += chunks.chunk_bytes;
+    }
     empty_ = false;
   }
   if (in_memory_) {

@@ -24,11 +24,13 @@ namespace h5zarr::zarr {
 // Encoded inner chunks that lie one after the other in `bytes`: in `owner`, or somewhere that
 // outlives the shard's writing. Chunks that are all fill are left out.
 struct EncodedGroup {
-  struct Chunk {
-    uint64_t entry = 0;
-    uint64_t bytes = 0;
+  // Chunks of equal size, and of entries that follow each other.
+  struct Chunks {
+    uint64_t first_entry = 0;
+    uint64_t chunk_bytes = 0;
+    uint64_t count = 0;
   };
-  std::vector<Chunk> chunks;
+  std::vector<Chunks> chunks;
   ByteSpan bytes;
   Buffer owner;  // may be larger than `bytes`, which then are its beginning
 };

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "unit/zarr/array_fixture.h"
 
 namespace h5zarr::zarr::test {
@@ -77,6 +82,38 @@ TEST_CASE("a shard as large as the memory setting is written once, row by row") 
     CHECK(f.store.writes == (row == 63));
   }
   CHECK(f.store.read_bytes == 0);  // there was nothing
+}
+
+// The shard that the same elements make where each inner chunk is stored by itself.
+std::string ShardOfSingleChunks(const ArrayMetadata& metadata, const std::vector<uint16_t>& values, uint64_t inner) {
+  Fixture f(metadata);
+  for (uint64_t at = 0; at < values.size(); at += inner) {
+    const uint64_t end = std::min(at + inner, values.size());
+    WriteBox<uint16_t>(*f.array, {at}, {end - at}, {values.begin() + at, values.begin() + end});
+  }
+  RequireOk(f.array->Flush());
+  return f.store.Bytes("a/c/0");
+}
+
+TEST_CASE("inner chunks that are taken together make the same shard as one by one") {
+  for (const char* location : {"end", "start"}) {
+    for (const uint64_t extent : {32, 30}) {  // the last one is whole, or reaches beyond the array
+      const ArrayMetadata metadata =
+          Metadata({extent}, {32}, DType::Uint(2), {Sharded({4}, {}, location)});
+      for (const std::set<uint64_t>& fill : std::vector<std::set<uint64_t>>{{}, {0}, {3, 4}, {7}, {0, 2, 7}}) {
+        auto values = Iota<uint16_t>(extent, 1);
+        for (const uint64_t chunk : fill) {
+          for (uint64_t i = chunk * 4; i < std::min(chunk * 4 + 4, extent); ++i) values[i] = 0;
+        }
+        Fixture f(metadata);
+        WriteBox<uint16_t>(*f.array, {0}, {extent}, values);
+        CHECK(f.store.writes == 1);
+        CHECK(f.store.Bytes("a/c/0") == ShardOfSingleChunks(metadata, values, 4));
+        f.Reopen();
+        CHECK(ReadBox<uint16_t>(*f.array, {0}, {extent}) == values);
+      }
+    }
+  }
 }
 
 TEST_CASE("the hook runs once, before anything is stored") {

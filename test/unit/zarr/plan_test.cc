@@ -164,6 +164,36 @@ TEST_CASE("each chunk of a range has what the range has of it") {
   }
 }
 
+TEST_CASE("chunks that lie behind each other are counted up to the end of their object") {
+  const auto behind = [](const Plan& plan, uint64_t object, uint64_t chunk, uint64_t most) {
+    return plan.CountBehind(plan.Chunk(object, chunk), most);
+  };
+  Planned line({100}, {40}, {10});
+  const Plan plan = Value(line.Make(Box({0}, {100}, 1)));
+  CHECK(behind(plan, 0, 0, 9) == 3);
+  CHECK(behind(plan, 0, 0, 2) == 2);
+  CHECK(behind(plan, 0, 3, 9) == 0);
+  CHECK(behind(plan, 2, 0, 9) == 1);
+  Planned edge({95}, {40}, {10});
+  CHECK(behind(Value(edge.Make(Box({0}, {95}, 1))), 2, 0, 9) == 0);  // half of the next one is beyond
+  Planned part({100}, {40}, {10});
+  CHECK(behind(Value(part.Make(Box({0}, {35}, 1))), 0, 0, 9) == 2);
+  Planned rows({6, 8}, {6, 8}, {2, 8});
+  CHECK(behind(Value(rows.Make(Box({0, 0}, {6, 8}, 1))), 0, 0, 9) == 2);
+  Planned pieces({6, 8}, {6, 8}, {1, 2});
+  CHECK(behind(Value(pieces.Make(Box({0, 0}, {6, 8}, 1))), 0, 4, 9) == 3);  // of the second row
+  GridSelection apart{{{0, 1, 1, 40}}, {2}};
+  CHECK(behind(Value(line.Make(apart)), 0, 0, 9) == 0);
+}
+
+TEST_CASE("chunks whose places in the index do not follow each other are none behind each other") {
+  const ChunkGrid grid = Value(ChunkGrid::Make({4, 8}, {4, 8}, {1, 2}, {1, 0}));
+  const std::vector<int64_t> strides = {2, 1};
+  const Selection all = Box({0, 0}, {4, 8}, 1);
+  const Plan plan = Value(Plan::Make(grid, {strides, 1}, all));
+  CHECK(plan.CountBehind(plan.Chunk(0, 0), 9) == 0);
+}
+
 TEST_CASE("a plan of a vast array costs what the selection touches, and of a range nothing") {
   Planned planned({1'000'000'000'000}, {1}, {1});
   const Plan plan = Value(planned.Make(GridSelection{{{5, 1'000'000'000, 999, 1}}, {1}}));

@@ -24,7 +24,7 @@ EncodedGroup OneChunk(uint64_t entry) {
   group.owner = Value(Buffer::Allocate(2));
   std::fill_n(group.owner.data(), 2, static_cast<std::byte>('a' + entry));
   group.bytes = group.owner.span();
-  group.chunks = {{entry, 2}};
+  group.chunks = {{entry, 2, 1}};
   return group;
 }
 

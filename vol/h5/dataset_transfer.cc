@@ -39,8 +39,11 @@ Status TransferByHdf5(const DatasetPart& part, bool write, hid_t dxpl, void** re
 
 Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
                                              const shadow::ReferenceResolver* references) {
-  const shadow::DatasetState& dataset = part.object->node->dataset;
-  H5ZARR_RETURN_IF_ERROR(part.object->store->OpenElements(part.object->node).status());
+  const shadow::NodeState& node = *part.object->node;
+  const shadow::DatasetState& dataset = node.dataset;
+  if (dataset.array == nullptr || !dataset.renames.empty() || !node.broken.ok()) {
+    H5ZARR_RETURN_IF_ERROR(part.object->store->OpenElements(part.object->node).status());
+  }
   transfer::DatasetTransfer transfer;
   transfer.array = dataset.array.get();
   transfer.path = part.object->node->path;

@@ -1,6 +1,7 @@
 // info: the connector string and the objects HDF5 wraps on our behalf.
 
 #include <cstring>
+#include <utility>
 
 #include "h5/connector.h"
 
@@ -57,6 +58,10 @@ WrapContext* NativeContext() {
   return none;
 }
 
+// One that is free: there is mostly no more than one at a time, and reads come in millions. HDF5 calls us under its
+// own lock.
+WrapContext* spare_context = nullptr;
+
 void* get_object(const void* object) {
   void* const under = UnderOf(const_cast<void*>(object));
   return under != nullptr ? H5VLget_object(under, host::NativeConnector()) : nullptr;
@@ -65,7 +70,14 @@ void* get_object(const void* object) {
 herr_t get_wrap_ctx(const void* object, void** context) {
   return host::Guard("get_wrap_ctx", [&]() -> Status {
     const std::shared_ptr<shadow::StoreFile>& store = static_cast<const Object*>(object)->store;
-    *context = store == nullptr ? NativeContext() : new WrapContext{store};
+    if (store == nullptr) {
+      *context = NativeContext();
+      return OkStatus();
+    }
+    WrapContext* wrap = std::exchange(spare_context, nullptr);
+    if (wrap == nullptr) wrap = new WrapContext;
+    wrap->store = store;
+    *context = wrap;
     return OkStatus();
   });
 }
@@ -112,7 +124,10 @@ void* unwrap_object(void* opaque) {
 }
 
 herr_t free_wrap_ctx(void* context) {
-  if (context != NativeContext()) delete static_cast<WrapContext*>(context);
+  auto* wrap = static_cast<WrapContext*>(context);
+  if (wrap == NativeContext()) return 0;
+  wrap->store.reset();
+  delete std::exchange(spare_context, wrap);
   return 0;
 }
 

@@ -124,7 +124,7 @@ Status Conversion::Init(Direction direction) {
 
 bool Conversion::IsNoop(const shadow::ElementMap& element, hid_t mem_type) {
   const hid_t stored = element.form == Form::kPlain ? NumberOf(element) : H5I_INVALID_HID;
-  return stored >= 0 && H5Tequal(mem_type, stored) > 0;
+  return stored >= 0 && (mem_type == stored || H5Tequal(mem_type, stored) > 0);
 }
 
 // The common case at the cost of one comparison: numbers that HDF5 has a predefined type for.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/nd_copy.h"
 #include "transfer/convert.h"
 #include "transfer/selection.h"
 #include "transfer/slab.h"
@@ -321,40 +322,44 @@ void KeepSelections(std::span<Prepared> all, std::span<Request> batch,
   }
 }
 
-// The selection of a read of one box without conversion, found with few questions: of a small read these are most of
-// the work. Nothing on any doubt.
-std::optional<zarr::Selection> PlainBox(const DatasetTransfer& transfer, hid_t dxpl) {
+// A read of one box without conversion, found with few questions: of a small read these are most of the work. False on
+// any doubt.
+bool MatchPlainBox(const DatasetTransfer& transfer, hid_t dxpl, BoxTransfer* box) {
   if (transfer.array == nullptr || transfer.grid != nullptr || transfer.read_buffer == nullptr ||
       (dxpl != H5P_DEFAULT && dxpl != H5P_DATASET_XFER_DEFAULT)) {
-    return std::nullopt;
+    return false;
   }
   const std::span<const uint64_t> shape = transfer.array->shape();
   const uint64_t elem_bytes = transfer.array->elem_bytes();
   if (!std::equal(shape.begin(), shape.end(), transfer.extent.begin(), transfer.extent.end()) ||
       elem_bytes != transfer.element->dtype.item_bytes ||
-      !Conversion::IsNoop(*transfer.element, transfer.mem_type)) {
-    return std::nullopt;
+      !Conversion::IsNoop(*transfer.element, transfer.mem_type) ||
+      !MatchBox(transfer.file_space, transfer.mem_space, transfer.extent, box)) {
+    return false;
   }
-  std::optional<GridTransfer> grid = MatchBox(transfer.file_space, transfer.mem_space, transfer.extent);
-  if (!grid) return std::nullopt;
-  const auto outer_elems = static_cast<uint64_t>(grid->mem_strides_elems[0]);
-  const auto elems = CheckedMul(outer_elems, grid->dims[0].count);
-  const auto bytes = elems ? CheckedMul(*elems, elem_bytes) : std::nullopt;
-  if (!bytes || *bytes > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
-  for (int64_t& stride : grid->mem_strides_elems) stride *= static_cast<int64_t>(elem_bytes);
-  zarr::GridSelection selection;
-  selection.dims = std::move(grid->dims);
-  selection.mem_strides_bytes = std::move(grid->mem_strides_elems);
-  return zarr::Selection(std::move(selection));
+  const auto bytes = CheckedMul(box->elems, elem_bytes);
+  return bytes && *bytes <= static_cast<uint64_t>(INT64_MAX);
+}
+
+// REQUIRES: HDF5's lock. (The selection keeps its memory: to get and free that is a good part of a small read.)
+Status ReadBox(zarr::Array* array, const BoxTransfer& box, std::byte* buffer) {
+  static auto* const selection = new zarr::Selection(zarr::GridSelection());
+  auto& grid = std::get<zarr::GridSelection>(*selection);
+  grid.dims.clear();
+  for (std::size_t d = 0; d < box.rank; ++d) grid.dims.push_back({box.start[d], 1, box.counts[d], 1});
+  grid.mem_strides_bytes.resize(box.rank);
+  ContiguousStrides(std::span(box.counts.data(), box.rank), array->elem_bytes(), grid.mem_strides_bytes);
+  return Read(array, *selection, buffer);
 }
 
 }  // namespace
 
 Result<JobPtr> ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Timing timing) {
   if (transfers.size() == 1 && timing == Timing::kNow) {
-    if (const auto selection = PlainBox(transfers[0], dxpl)) {
+    BoxTransfer box;
+    if (MatchPlainBox(transfers[0], dxpl, &box)) {
       H5ZARR_RETURN_IF_ERROR(
-          Read(transfers[0].array, *selection, static_cast<std::byte*>(transfers[0].read_buffer)));
+          ReadBox(transfers[0].array, box, static_cast<std::byte*>(transfers[0].read_buffer)));
       return JobPtr();
     }
   }

@@ -1,5 +1,6 @@
 #include "transfer/selection.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -248,57 +249,45 @@ std::optional<GridTransfer> MatchGrid(const SelectionPair& pair) {
 
 namespace {
 
-// `grid`'s dimensions, each one range; false where the file's selection is no such box.
-bool MatchFileBox(hid_t file_space, std::span<const uint64_t> extent, GridTransfer* grid, uint64_t* elems) {
+bool MatchFileBox(hid_t file_space, std::span<const uint64_t> extent, BoxTransfer* box) {
   if (file_space == H5S_ALL) {
-    for (std::size_t d = 0; d < extent.size(); ++d) grid->dims[d] = {0, 1, extent[d], 1};
-    *elems = CheckedProduct(extent).value_or(0);
-    return *elems > 0;
+    std::fill_n(box->start.begin(), extent.size(), hsize_t{0});
+    std::copy(extent.begin(), extent.end(), box->counts.begin());
+    box->elems = CheckedProduct(extent).value_or(0);
+    return box->elems > 0;
   }
-  std::array<hsize_t, H5S_MAX_RANK> own, low, high;
-  if (file_space == kBlock || file_space == kPlist || H5Sselect_valid(file_space) <= 0 ||
+  std::array<hsize_t, H5S_MAX_RANK> own, high;
+  if (file_space == kBlock || file_space == kPlist ||
       H5Sget_simple_extent_dims(file_space, own.data(), nullptr) != static_cast<int>(extent.size())) {
     return false;
   }
   const hssize_t selected = H5Sget_select_npoints(file_space);
-  if (selected <= 0 || H5Sget_select_bounds(file_space, low.data(), high.data()) < 0) return false;
-  *elems = 1;
+  if (selected <= 0 || H5Sget_select_bounds(file_space, box->start.data(), high.data()) < 0) return false;
+  box->elems = 1;
   for (std::size_t d = 0; d < extent.size(); ++d) {
-    if (high[d] >= extent[d] || high[d] >= own[d]) return false;  // (see SelectPoints)
-    grid->dims[d] = {low[d], 1, high[d] - low[d] + 1, 1};
-    const auto product = CheckedMul(*elems, high[d] - low[d] + 1);
+    // (Whatever H5Sselect_valid refuses has bounds outside, or none.)
+    if (high[d] >= extent[d] || high[d] >= own[d]) return false;
+    box->counts[d] = high[d] - box->start[d] + 1;
+    const auto product = CheckedMul(box->elems, box->counts[d]);
     if (!product) return false;
-    *elems = *product;
+    box->elems = *product;
   }
   // It has as many elements as its bounds: all of them, unless it names some twice.
-  if (*elems != static_cast<uint64_t>(selected)) return false;
-  return *elems == 1 || H5Sget_select_type(file_space) != H5S_SEL_POINTS;
+  if (box->elems != static_cast<uint64_t>(selected)) return false;
+  return box->elems == 1 || H5Sget_select_type(file_space) != H5S_SEL_POINTS;
 }
 
 }  // namespace
 
-std::optional<GridTransfer> MatchBox(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent) {
-  const std::size_t rank = extent.size();
-  if (rank == 0 || rank > H5S_MAX_RANK || mem_space == kPlist) return std::nullopt;
-  std::optional<GridTransfer> grid(std::in_place);
-  grid->dims.resize(rank);
-  uint64_t elems = 0;
-  if (!MatchFileBox(file_space, extent, &*grid, &elems)) return std::nullopt;
-  if (mem_space == H5S_ALL) {
-    if (file_space != H5S_ALL) return std::nullopt;  // memory is laid out as the file
-  } else if (mem_space != kBlock) {
-    if (H5Sget_select_type(mem_space) != H5S_SEL_ALL) return std::nullopt;
-    const hssize_t room = H5Sget_select_npoints(mem_space);
-    if (room < 0 || static_cast<uint64_t>(room) != elems) return std::nullopt;
-  }
-  grid->mem_strides_elems.resize(rank);
-  int64_t stride_elems = 1;
-  if (elems > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
-  for (std::size_t d = rank; d-- > 0;) {
-    grid->mem_strides_elems[d] = stride_elems;
-    stride_elems *= static_cast<int64_t>(grid->dims[d].count);
-  }
-  return grid;
+bool MatchBox(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent, BoxTransfer* box) {
+  box->rank = extent.size();
+  if (box->rank == 0 || box->rank > H5S_MAX_RANK || mem_space == kPlist) return false;
+  if (!MatchFileBox(file_space, extent, box)) return false;
+  if (mem_space == kBlock) return true;
+  if (mem_space == H5S_ALL) return file_space == H5S_ALL;  // memory is laid out as the file
+  if (H5Sget_select_type(mem_space) != H5S_SEL_ALL) return false;
+  const hssize_t room = H5Sget_select_npoints(mem_space);
+  return room >= 0 && static_cast<uint64_t>(room) == box->elems;
 }
 
 }  // namespace h5zarr::transfer

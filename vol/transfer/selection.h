@@ -67,9 +67,16 @@ struct GridTransfer {
 // REQUIRES: elements are selected, CheckMemoryBytes.
 std::optional<GridTransfer> MatchGrid(const SelectionPair& pair);
 
-// MatchGrid of ResolveSelections for what small reads mostly are: one box of the file, in memory that it fills from its
-// beginning on. It asks HDF5 only what that takes. Nothing in all other cases, also of spaces that are to be refused.
-std::optional<GridTransfer> MatchBox(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent);
+// One box of the file, in memory that it fills from its beginning on.
+struct BoxTransfer {
+  std::size_t rank = 0;
+  uint64_t elems = 0;
+  std::array<hsize_t, H5S_MAX_RANK> start;
+  std::array<hsize_t, H5S_MAX_RANK> counts;
+};
+// ResolveSelections of what small reads mostly are. It asks HDF5 only what that takes. False, with anything in `box`, in
+// all other cases, also of spaces that are to be refused.
+bool MatchBox(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent, BoxTransfer* box);
 
 // `elems` elements consecutive in the array (over its extent) and in memory, both in elements.
 struct ElementRun {

@@ -1,10 +1,12 @@
 """Files of versioned-hdf5 and their mirrors: made, told of, compared."""
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pytest
 import zarr
 
 from command_support import COMMAND
@@ -74,6 +76,18 @@ def mirror(*words, expected=0):
 
 def report(*words, expected=0):
     return json.loads(mirror(*words, "--json", expected=expected).stdout)
+
+
+def run_traced(*words, **env):
+    """A run of the command under strace, whose own words come first."""
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("strace is not installed")
+    done = subprocess.run([strace, "-f", "-qq", *map(str, words)], capture_output=True, text=True,
+                          env=environment() | env)
+    if "ptrace" in done.stderr.lower() and "not permitted" in done.stderr.lower():
+        pytest.skip("strace may not trace here")
+    return done
 
 
 def objects(folder):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from command_support import COMMAND, needs_command
-from mirror_support import assert_version_equals, has_versions, mirror, objects, report, write
+from mirror_support import assert_version_equals, has_versions, mirror, objects, report, run_traced, write
 from support import environment, run_python
 
 pytest.importorskip("icechunk", reason="no icechunk in this environment")
@@ -62,18 +62,6 @@ def test_killed_at_any_time_what_is_visible_is_exact_and_a_run_converges(source,
         run.wait()
     report(source, folder)
     assert objects(folder) == objects(tmp_path / "whole")
-
-
-def run_traced(*words, **env):
-    """A run of the command under strace, whose own words come first."""
-    strace = shutil.which("strace")
-    if strace is None:
-        pytest.skip("strace is not installed")
-    done = subprocess.run([strace, "-f", "-qq", *map(str, words)], capture_output=True, text=True,
-                          env=environment() | env)
-    if "ptrace" in done.stderr.lower() and "not permitted" in done.stderr.lower():
-        pytest.skip("strace may not trace here")
-    return done
 
 
 def test_names_are_made_durable_a_folder_at_once_and_before_a_tag_leads_there(source, tmp_path):

@@ -277,6 +277,7 @@ Status RefuseParquetReferences(const std::string& path) {
 }
 
 Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writable, const Config& config) {
+  RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   if (!IsRemoteName(location)) return OpenFolder(location, writable, config);
   std::unique_ptr<Store> store;
   if (IsS3Url(location)) {

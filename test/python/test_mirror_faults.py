@@ -64,9 +64,12 @@ def test_killed_at_any_time_what_is_visible_is_exact_and_a_run_converges(source,
     assert objects(folder) == objects(tmp_path / "whole")
 
 
-def test_names_are_made_durable_a_folder_at_once_and_before_a_tag_leads_there(source, tmp_path):
+@pytest.mark.parametrize("trace", ["0", "2"])
+def test_names_are_made_durable_a_folder_at_once_and_before_a_tag_leads_there(source, tmp_path, trace):
     log, folder = tmp_path / "log", tmp_path / "m"
-    run_traced("-y", "-o", log, "-e", "trace=fsync,rename,renameat2", COMMAND, "mirror", source, folder, "--quiet")
+    done = run_traced("-y", "-o", log, "-e", "trace=fsync,rename,renameat2", COMMAND, "mirror", source, folder, "--quiet",
+                      H5ZARR_TRACE=trace)
+    assert ("write 'snapshots/" in done.stderr) == (trace == "2")
     calls = [line for line in log.read_text().splitlines() if "resumed>" not in line]
     renamed = lambda name: [i for i, call in enumerate(calls) if "rename" in call and f"/{name}/" in call]
     synced = lambda name: [i for i, call in enumerate(calls) if "fsync(" in call and f"<{folder}{name}>" in call]

@@ -19,7 +19,7 @@ constexpr std::size_t kAlignBytes = 4096;
 
 }  // namespace
 
-WriteBehind::WriteBehind(Store* store) : store_(store), names_later_(dynamic_cast<NamesLater*>(store)) {
+WriteBehind::WriteBehind(Store* store) : store_(store) {
   for (std::size_t i = 0; i < kLargeWriters; ++i) {
     large_writers_.push_back(std::make_unique<Background>(kLargeBudgetBytes));
   }
@@ -83,8 +83,7 @@ Status WriteBehind::WriteLater(std::string key, Buffer bytes, uint64_t length) {
   if (held >= kLargeBytes) AwaitRoom(held);
   const auto shared = std::make_shared<Buffer>(std::move(bytes));
   NextWriter(held >= kLargeBytes).Submit(held, [this, key = std::move(key), shared, length] {
-    const ByteSpan object = shared->span().first(length);
-    const Status written = names_later_ != nullptr ? names_later_->WriteNamedLater(key, object) : store_->Write(key, object);
+    const Status written = store_->WriteNamedLater(key, shared->span().first(length));
     Note(key, written, std::move(*shared));
     return OkStatus();
   });
@@ -100,8 +99,8 @@ Status WriteBehind::Flush() {
     // From the innermost outwards.
     folders.assign(folders_.rbegin(), folders_.rend());
   }
-  if (folders.empty() || names_later_ == nullptr) return OkStatus();
-  H5ZARR_RETURN_IF_ERROR(names_later_->SyncFolders(folders));
+  if (folders.empty()) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(store_->SyncNames(folders));
   const std::lock_guard<std::mutex> lock(mutex_);
   folders_.clear();
   return OkStatus();
@@ -127,6 +126,11 @@ void WriteBehind::WaitFor(std::string_view key) {
 Status WriteBehind::Write(std::string_view key, ByteSpan bytes) {
   H5ZARR_ASSIGN_OR_RETURN(Buffer copy, Buffer::CopyOf(bytes));
   return WriteLater(std::string(key), std::move(copy), bytes.size());
+}
+
+Status WriteBehind::SyncNames(std::span<const std::string> prefixes) {
+  H5ZARR_RETURN_IF_ERROR(Flush());
+  return store_->SyncNames(prefixes);
 }
 
 // What is there instead is as good where it is the same, also after a failure: the answer alone may have been lost.

@@ -18,7 +18,6 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "exec/background.h"
-#include "store/names_later.h"
 #include "store/store.h"
 
 namespace h5zarr::mirror {
@@ -43,6 +42,8 @@ class WriteBehind final : public Store {
   Status CheckThere() override { return store_->CheckThere(); }
   // A copy of `bytes` is written later.
   Status Write(std::string_view key, ByteSpan bytes) override;
+  // After a Flush.
+  Status SyncNames(std::span<const std::string> prefixes) override;
   // Later, too; then true says that nothing was there yet. Where another writer was first, and wrote something else,
   // Flush says so (kChanged).
   Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written = nullptr) override;
@@ -75,7 +76,6 @@ class WriteBehind final : public Store {
   void NoteFolders(std::string_view key);
 
   Store* const store_;
-  NamesLater* const names_later_;  // the same; null where it cannot do that
   std::mutex mutex_;
   std::map<std::string, uint64_t, std::less<>> under_way_;  // sizes, by key; guarded by mutex_
   uint64_t large_bytes_ = 0;                                // of large ones under way; guarded by mutex_

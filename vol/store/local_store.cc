@@ -13,14 +13,13 @@
 #include "store/local_read.h"
 #include "store/local_tree.h"
 #include "store/local_write.h"
-#include "store/names_later.h"
 #include "store/posix_file.h"
 #include "store/temp_name.h"
 
 namespace h5zarr {
 namespace {
 
-class LocalStore : public Store, public NamesLater {
+class LocalStore : public Store {
  public:
   LocalStore(std::string root, const LocalStoreOptions& options)
       : root_(std::move(root)), options_(options), scratch_(options.coalesce_max_bytes) {
@@ -38,7 +37,7 @@ class LocalStore : public Store, public NamesLater {
   std::optional<ObjectState> StateNow(std::string_view key) override;
   Status Write(std::string_view key, ByteSpan bytes) override;
   Status WriteNamedLater(std::string_view key, ByteSpan bytes) override;
-  Status SyncFolders(std::span<const std::string> prefixes) override;
+  Status SyncNames(std::span<const std::string> prefixes) override;
   Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written) override;
   Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected, Generation* written) override;
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override;
@@ -130,7 +129,7 @@ Status LocalStore::WriteNamedLater(std::string_view key, ByteSpan bytes) {
   return WriteLocalObject(root_, key, bytes, options_, Names::kLater, &blocks_);
 }
 
-Status LocalStore::SyncFolders(std::span<const std::string> prefixes) {
+Status LocalStore::SyncNames(std::span<const std::string> prefixes) {
   if (!options_.durable) return OkStatus();
   for (const std::string& prefix : prefixes) {
     H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));

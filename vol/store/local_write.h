@@ -33,7 +33,7 @@ Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
 // When the name of a durable file is durable itself: at once, or when its folder and those above it are synchronised.
 enum class Names { kDurable, kLater };
 
-// Store::Write and NamesLater::WriteNamedLater of the file `root`/`key`, in the same way.
+// Store::Write and Store::WriteNamedLater of the file `root`/`key`, in the same way.
 Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
                         const LocalStoreOptions& options, Names names, BlockPool* blocks);
 

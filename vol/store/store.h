@@ -159,7 +159,18 @@ class Store {
     done(Write(key, bytes));
   }
 
-  // The same for an object that is made piece by piece. Unless a store has something better, the
+  // Write, but for the name: what is in the object is as safe as after a Write when this returns, but after a crash of
+  // the machine it may not be there, unless SyncNames has returned. Blocks. Thread-safe for different keys.
+  virtual Status WriteNamedLater(std::string_view key, ByteSpan bytes) { return Write(key, bytes); }
+
+  // Makes the names of what lies directly under each of `prefixes` as safe as Write makes those of objects, whoever
+  // wrote it; "" is the root, and its own name. Blocks. Thread-safe.
+  virtual Status SyncNames(std::span<const std::string> prefixes) {
+    (void)prefixes;
+    return OkStatus();
+  }
+
+  // Write of an object that is made piece by piece. Unless a store has something better, the
   // pieces are gathered in memory. Thread-safe for different keys.
   virtual Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key);
 

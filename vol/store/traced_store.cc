@@ -52,6 +52,7 @@ class TracedStore : public Store {
 
   std::string Describe() const override { return store_->Describe(); }
   bool read_only() const override { return store_->read_only(); }
+  bool ranges_only() const override { return store_->ranges_only(); }
   Status CheckThere() override { return store_->CheckThere(); }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
@@ -93,6 +94,20 @@ class TracedStore : public Store {
     const Clock::time_point begin = Clock::now();
     Status status = store_->Write(key, bytes);
     SayWritten(key, bytes.size(), begin, status);
+    return status;
+  }
+
+  Status WriteNamedLater(std::string_view key, ByteSpan bytes) override {
+    const Clock::time_point begin = Clock::now();
+    Status status = store_->WriteNamedLater(key, bytes);
+    SayWritten(key, bytes.size(), begin, status);
+    return status;
+  }
+
+  Status SyncNames(std::span<const std::string> prefixes) override {
+    const Clock::time_point begin = Clock::now();
+    Status status = store_->SyncNames(prefixes);
+    Say("make the names under " + std::to_string(prefixes.size()) + " prefixes durable", begin, status);
     return status;
   }
 

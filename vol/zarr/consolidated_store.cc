@@ -59,6 +59,8 @@ class ConsolidatedStore : public Store {
     return store_->Walk(prefix, visit);
   }
   Status Write(std::string_view key, ByteSpan bytes) override { return store_->Write(key, bytes); }
+  Status WriteNamedLater(std::string_view key, ByteSpan bytes) override { return store_->WriteNamedLater(key, bytes); }
+  Status SyncNames(std::span<const std::string> prefixes) override { return store_->SyncNames(prefixes); }
   Result<bool> Delete(std::string_view key) override { return store_->Delete(key); }
   Status DeletePrefix(std::string_view prefix) override { return store_->DeletePrefix(prefix); }
   Status RenamePrefix(std::string_view from, std::string_view to) override {

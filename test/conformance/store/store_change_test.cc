@@ -51,6 +51,18 @@ TEST_CASE("store: a walk visits every object below with its size", "[store]") {
   CHECK(WalkOf(*store, "none").empty());
 }
 
+TEST_CASE("store: objects whose names are made durable together are there at once", "[store]") {
+  EachStore store;
+  const std::string large((4 << 20) + 1, 'x');
+  REQUIRE(store->WriteNamedLater("a/b/k", AsBytes("1")).ok());
+  REQUIRE(store->WriteNamedLater("a/b/k", AsBytes("22")).ok());
+  REQUIRE(store->WriteNamedLater("a/large", AsBytes(large)).ok());
+  CHECK(store.Get("a/b/k") == "22");
+  CHECK(store.Get("a/large") == large);
+  const std::vector<std::string> prefixes = {"a/b", "a", ""};
+  CHECK(store->SyncNames(prefixes).ok());
+}
+
 TEST_CASE("store: an object is written where there is none, and over the one that is expected", "[store]") {
   EachStore store;
   Generation first, second, now;

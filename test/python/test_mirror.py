@@ -417,7 +417,9 @@ def test_a_version_that_was_made_again_is_refused(tmp_path):
 @pytest.mark.parametrize("words, code", [
     ([], 64), (["a"], 64), (["a", "b", "c"], 64), (["a", "b", "--what"], 64), (["a", "b", "--since"], 64),
     (["a", "b", "--all", "--since", "v"], 64), (["a", "b", "--codec", "x"], 64), (["a", "b", "--prune", "x"], 64), (["a", "b", "--threads", "x"], 64),
-    (["gc", "nothing"], 4), (["nothing.h5", "b"], 4), (["status", "nothing"], 4), (["--help"], 0)])
+    (["gc", "nothing"], 4), (["nothing.h5", "b"], 4), (["status", "nothing"], 4), (["--help"], 0),
+    (["gc", "nothing", "--prune", "delete"], 64), (["status", "nothing", "--quiet"], 64),
+    (["verify", "nothing", "--tag", "x"], 64), (["gc", "nothing", "--verify"], 64)])
 def test_exit_codes_tell_wrong_words_from_failures(tmp_path, words, code):
     done = subprocess.run([str(COMMAND), "mirror", *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == code
@@ -438,27 +440,71 @@ def test_status_and_verify_say_what_is_there(source, tmp_path):
     assert sorted(status["tags"]) == ["v1", "v2", "v3", "v4"]
     assert status["main"] == status["tags"]["v4"]["snapshot"]
     assert "4 snapshots" in mirror("verify", folder).stdout
+    assert report("verify", folder)["snapshots"] == 4
 
 
-@pytest.mark.parametrize("kind", ["chunks", "manifests", "snapshots"])
+@pytest.mark.parametrize("kind", ["chunks", "manifests", "snapshots", "transactions"])
 def test_verify_notices_every_damage(source, tmp_path, kind):
     folder = tmp_path / "m"
     report(source, folder)
     rng = random.Random(5)
     for path in sorted((folder / kind).iterdir()):
-        if path.name == "1CECHNKREP0F1RSTCMT0":
-            continue
         good = path.read_bytes()
         path.unlink()
-        mirror("verify", folder, expected=4)
+        assert path.name in mirror("verify", folder, expected=4).stderr
         path.write_bytes(good[:len(good) // 2])
-        mirror("verify", folder, expected=4)
+        assert path.name in mirror("verify", folder, expected=4).stderr
         if kind == "chunks":
             at = rng.randrange(len(good) - 16)
             path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
             mirror("verify", folder, expected=4)
         path.write_bytes(good)
     mirror("verify", folder)
+
+
+def damage(kind, folder):
+    """A damage that no command on a mirror can go on with: the word of the message that says what it is."""
+    if kind == "ref":
+        (folder / "refs/branch.main/ref.json").write_text("")
+        return "refs/branch.main/ref.json"
+    for path in (folder / "snapshots").iterdir():
+        if path.name != "1CECHNKREP0F1RSTCMT0":
+            path.write_bytes(path.read_bytes()[:50])
+    return "snapshots/"
+
+
+@pytest.mark.parametrize("kind", ["ref", "snapshot"])
+def test_what_is_damaged_is_named_with_its_repository_and_nothing_is_changed(source, tmp_path, kind):
+    folder = tmp_path / "m"
+    report(source, folder)
+    word = damage(kind, folder)
+    before = objects(folder)
+    for words in (["status", folder], ["verify", folder], ["gc", folder], [source, folder],
+                  [source, folder, "--prune", "delete"]):
+        done = mirror(*words, "--json", expected=4)
+        assert done.stdout == "" and word in done.stderr and str(folder) in done.stderr, words
+    assert objects(folder) == before
+
+
+def test_a_repository_of_others_with_branches_keeps_them(source, tmp_path):
+    folder = tmp_path / "theirs"
+    repository = icechunk.Repository.create(icechunk.local_filesystem_storage(str(folder)))
+    for branch in ("main", "dev"):
+        session = repository.writable_session(branch)
+        zarr.open_group(session.store, mode="a")[branch] = np.arange(9)
+        tip = session.commit(branch)
+        if branch == "main":
+            repository.create_branch("dev", tip)
+    before = objects(folder)
+    for verb in ("status", "verify"):
+        assert f"{folder} has no version in it that was mirrored" in mirror(verb, folder, expected=4).stderr
+    assert report("gc", folder)["objects_removed"] == 0
+    assert objects(folder) == before
+    assert report(source, folder)["main_kept"]
+    mirror("verify", folder)
+    assert report(source, folder, "--prune", "delete")["objects_written"] == 0
+    after = objects(folder)
+    assert before == {key: after[key] for key in before}
 
 
 def test_many_versions_take_few_objects(tmp_path):

@@ -44,6 +44,13 @@ Status CheckRefName(std::string_view name) {
                               "' cannot be the name of a branch or tag: no '/', no control characters");
 }
 
+// Says of which repository an object is that is not as it should be.
+template <typename T>
+Result<T> At(const Store& store, Result<T> decoded) {
+  if (!decoded.ok()) return decoded.status().WithContext(store.Describe());
+  return decoded;
+}
+
 Result<ObjectId> ParseRef(const std::string& key, ByteSpan bytes) {
   if (bytes.size() > kMostRefBytes) {
     return CorruptError("'" + key + "' has " + std::to_string(bytes.size()) +
@@ -90,7 +97,7 @@ Result<Repository> Repository::Open(Store* store) {
   Repository repository(store);
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> repo, store->Read(kRepoKey));
   if (repo) {
-    H5ZARR_ASSIGN_OR_RETURN(repository.refs_, repository.DecodeRefs(repo->span()));
+    H5ZARR_ASSIGN_OR_RETURN(repository.refs_, At(*store, repository.DecodeRefs(repo->span())));
     return repository;
   }
   H5ZARR_ASSIGN_OR_RETURN(const bool found, IsRepository(*store));
@@ -146,7 +153,7 @@ Result<Repository::Refs> Repository::DecodeRefs(ByteSpan file) const {
 Result<std::optional<ObjectId>> Repository::ReadRef(const std::string& key) const {
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, store_->Read(key));
   if (!bytes) return std::optional<ObjectId>();
-  H5ZARR_ASSIGN_OR_RETURN(const ObjectId id, ParseRef(key, bytes->span()));
+  H5ZARR_ASSIGN_OR_RETURN(const ObjectId id, At(*store_, ParseRef(key, bytes->span())));
   return std::optional<ObjectId>(id);
 }
 
@@ -256,9 +263,9 @@ Result<Snapshot> Repository::ReadSnapshot(const ObjectId& id) const {
   const std::string key = SnapshotKey(id);
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> file, store_->Read(key));
   if (!file) return NotFoundError("no snapshot '" + key + "' in " + store_->Describe());
-  H5ZARR_ASSIGN_OR_RETURN(Snapshot snapshot, DecodeSnapshot(key, file->span()));
+  H5ZARR_ASSIGN_OR_RETURN(Snapshot snapshot, At(*store_, DecodeSnapshot(key, file->span())));
   if (snapshot.id != id) {
-    return CorruptError("'" + key + "' is snapshot " + ToText(snapshot.id));
+    return CorruptError(store_->Describe() + ": '" + key + "' is snapshot " + ToText(snapshot.id));
   }
   return snapshot;
 }
@@ -267,10 +274,9 @@ Result<Manifest> Repository::ReadManifest(const ObjectId& id) const {
   const std::string key = ManifestKey(id);
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> file, store_->Read(key));
   if (!file) {
-    return CorruptError("'" + key + "' is not there, but a snapshot has chunks in it: " +
-                        store_->Describe());
+    return CorruptError(store_->Describe() + ": '" + key + "' is not there, but a snapshot has chunks in it");
   }
-  return Manifest::Decode(key, file->span());
+  return At(*store_, Manifest::Decode(key, file->span()));
 }
 
 // --- changing ------------------------------------------------------------------------------------
@@ -339,7 +345,7 @@ Result<bool> Repository::SetBranch(std::string_view name, const ObjectId& id) {
   Generation generation;
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, store_->Read(key, &generation));
   if (!bytes) return WriteRef(key, id, std::nullopt);
-  H5ZARR_ASSIGN_OR_RETURN(const ObjectId now, ParseRef(key, bytes->span()));
+  H5ZARR_ASSIGN_OR_RETURN(const ObjectId now, At(*store_, ParseRef(key, bytes->span())));
   if (now == id) return false;
   return WriteRef(key, id, generation);
 }

@@ -9,6 +9,7 @@
 
 #include "exec/executor.h"
 #include "icechunk/repository.h"
+#include "icechunk/transaction.h"
 #include "mirror/pack_writer.h"
 
 namespace h5zarr::mirror {
@@ -27,13 +28,15 @@ class Verifier {
     std::set<ObjectId> ids;
     for (const auto& [name, id] : tags) ids.insert(id);
     for (const auto& [name, id] : branches) ids.insert(id);
-    for (const ObjectId& id : ids) H5ZARR_RETURN_IF_ERROR(CheckSnapshot(id));
+    for (const ObjectId& id : ids) H5ZARR_RETURN_IF_ERROR(CheckHistory(id));
     const std::vector<std::pair<ObjectId, uint64_t>> objects(needed_bytes_.begin(), needed_bytes_.end());
     std::vector<uint64_t> object_bytes(objects.size());
     Executor executor;
     H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(
         objects.size(), kSerialBelowNs + 1, [&](std::size_t i) -> Status {
-          H5ZARR_ASSIGN_OR_RETURN(object_bytes[i], CheckObject(objects[i].first, objects[i].second));
+          const Result<uint64_t> bytes = CheckObject(objects[i].first, objects[i].second);
+          if (!bytes.ok()) return bytes.status().WithContext(repository_.store().Describe());
+          object_bytes[i] = *bytes;
           return OkStatus();
         }));
     report_.objects = objects.size();
@@ -42,15 +45,28 @@ class Verifier {
   }
 
  private:
-  Status CheckSnapshot(const ObjectId& id) {
-    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Snapshot snapshot, repository_.ReadSnapshot(id));
-    ++report_.snapshots;
-    for (const icechunk::Node& node : snapshot.nodes) {
-      for (const icechunk::ManifestRef& ref : node.manifests) {
-        H5ZARR_RETURN_IF_ERROR(CheckManifest(node, ref.id));
+  // A snapshot and all that it comes from.
+  Status CheckHistory(ObjectId id) {
+    while (seen_.insert(id).second) {
+      H5ZARR_ASSIGN_OR_RETURN(const icechunk::Snapshot snapshot, repository_.ReadSnapshot(id));
+      for (const icechunk::Node& node : snapshot.nodes) {
+        for (const icechunk::ManifestRef& ref : node.manifests) {
+          H5ZARR_RETURN_IF_ERROR(CheckManifest(node, ref.id));
+        }
       }
+      if (id != icechunk::kFirstSnapshot) ++report_.snapshots;
+      if (!snapshot.parent) return OkStatus();
+      H5ZARR_RETURN_IF_ERROR(CheckLog(id).WithContext(repository_.store().Describe()));
+      id = *snapshot.parent;
     }
     return OkStatus();
+  }
+
+  Status CheckLog(const ObjectId& id) const {
+    const std::string key = icechunk::TransactionKey(id);
+    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> log, repository_.store().Read(key));
+    if (!log) return CorruptError("'" + key + "' is not there, but its snapshot is");
+    return icechunk::DecodeTransaction(key, *log).status();
   }
 
   Status CheckManifest(const icechunk::Node& node, const ObjectId& id) {
@@ -92,6 +108,7 @@ class Verifier {
 
   const icechunk::Repository repository_;
   VerifyReport report_;
+  std::set<ObjectId> seen_;
   std::map<std::pair<ObjectId, icechunk::NodeId>, uint64_t> chunks_of_;
   std::map<ObjectId, uint64_t> needed_bytes_;
 };

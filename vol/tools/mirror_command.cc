@@ -210,7 +210,11 @@ int Inspect(const std::string& verb, const std::string& path, const Words& words
   const auto verified = mirror::VerifyRepository(store->get());
   if (!verified.ok()) return Fail(verified.status());
   if (verified->tags == 0) return Fail(NothingMirrored(**store));
-  if (!words.has("quiet")) {
+  if (words.has("json")) {
+    const Json json = {{"snapshots", verified->snapshots}, {"chunks", verified->chunks},
+                       {"objects", verified->objects}, {"object_bytes", verified->object_bytes}};
+    std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
+  } else if (!words.has("quiet")) {
     std::printf("%llu snapshots, %llu chunks in %llu objects, %llu bytes: all as they should be\n",
                 static_cast<unsigned long long>(verified->snapshots),
                 static_cast<unsigned long long>(verified->chunks),
@@ -220,6 +224,18 @@ int Inspect(const std::string& verb, const std::string& path, const Words& words
   return kDone;
 }
 
+// An option that changes nothing would leave its user to believe that it did.
+Status CheckOptions(const std::string& verb, const Words& words) {
+  const auto refuse = [&verb](const std::string& option) {
+    return InvalidArgumentError("--" + option + " is not for 'mirror " + verb + "'");
+  };
+  if (!words.values.empty()) return refuse(words.values.begin()->first);
+  for (const std::string& flag : words.flags) {
+    if (flag != "json" && (flag != "quiet" || verb == "status")) return refuse(flag);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 const char kMirrorHelp[] =
@@ -227,7 +243,7 @@ const char kMirrorHelp[] =
     "                     [--prune keep|delete] [--threads N] [--verify] [--quiet] [--json]\n"
     "       h5zarr mirror SOURCE FOLDER [--tag NAME] [--threads N] [--verify] [--quiet] [--json]\n"
     "       h5zarr mirror status FOLDER [--json]\n"
-    "       h5zarr mirror verify FOLDER [--quiet]\n"
+    "       h5zarr mirror verify FOLDER [--quiet] [--json]\n"
     "       h5zarr mirror gc FOLDER [--quiet] [--json]\n"
     "\n"
     "Brings every committed version of a versioned-hdf5 file into an Icechunk repository: a snapshot\n"
@@ -260,6 +276,10 @@ int RunMirror(const Words& words) {
     return Misused("--all and --since exclude each other", kMirrorHelp);
   }
   const std::string& verb = words.operands[0];
+  if (verb == "status" || verb == "verify" || verb == "gc") {
+    const Status options = CheckOptions(verb, words);
+    if (!options.ok()) return Misused(options.message(), kMirrorHelp);
+  }
   if (verb == "status" || verb == "verify") return Inspect(verb, words.operands[1], words);
   if (verb == "gc") return Collect(words.operands[1], words);
   return Mirror(words);

@@ -126,6 +126,41 @@ def test_large_and_variable_data_both_ways(tmp_path):
         assert [(n, v.tolist()) for n, v in c["rows"][:]] == [(n, v.tolist()) for n, v in a["rows"][:]]
 
 
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize("order", [False, True])
+def test_large_attributes_and_links_of_an_hdf5_file_arrive_whole(tmp_path, libver, order):
+    """HDF5 writes them as it does elements, of which it copies some MiB in between."""
+    most = 200_000 if libver == "latest" else 60_000  # bytes of an attribute
+    names = ["a", "é" * 90, "n" * 300]
+    with h5py.File(tmp_path / "x.h5", "w", libver=libver) as f, h5py.File(tmp_path / "y.zarr", "w") as g:
+        f["type"] = np.dtype("f4")
+        source = f.create_group("g", track_order=order)
+        for what in (source, source.create_dataset("d", data=np.arange(1 << 20), chunks=(1 << 14,), track_order=order)):
+            for number, elems in enumerate([1, 500, 600, 3000, most // 8 - 100, 513, 4096, 5000, 6000, 7000]):
+                for name in names:
+                    what.attrs[f"{name}{number}"] = np.arange(elems) + number
+            what.attrs["text"] = ["x" * 9000, "", "y"]
+            what.attrs.create("typed", np.arange(2000, dtype="f4"), dtype=f["type"])
+        source["hard" * 1500] = source["d"]
+        source["soft" * 1200] = h5py.SoftLink("/g/" + "z" * 7000)
+        source["external" * 700] = h5py.ExternalLink("none.h5", "/" + "e" * 5000)
+        for number in range(12):
+            source.create_group(f"{number}")
+        f.copy("g", g)
+        f.copy("g/d", g, name="alone")
+        for copy in (g["g"], g["g/d"], g["alone"]):
+            original = source if isinstance(copy, h5py.Group) else source["d"]
+            assert sorted(copy.attrs) == sorted(original.attrs)
+            for name, value in original.attrs.items():
+                assert np.array_equal(copy.attrs[name], value), (copy, name)
+    with h5py.File(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.zarr") as g:
+        assert list(g["g"]) == list(f["g"])
+        assert g["g"].get("soft" * 1200, getlink=True).path == "/g/" + "z" * 7000
+        assert g["g"].get("external" * 700, getlink=True).path == "/" + "e" * 5000
+        assert g["g"]["hard" * 1500] == g["g/d"] and (g["g/d"][...] == np.arange(1 << 20)).all()
+        assert all(np.array_equal(g["g/d"].attrs[name], value) for name, value in f["g/d"].attrs.items())
+
+
 def test_copies_that_cannot_be_are_refused(store):
     with h5py.File(store, "w") as f:
         f["x"], f["y"] = np.arange(5), np.zeros(3)

@@ -1,4 +1,6 @@
 """How much memory a transfer takes beside the program's own buffer, whatever the array's size."""
+import h5py
+import numpy as np
 import pytest
 
 from support import run_python
@@ -52,3 +54,33 @@ def test_writing_whole_shards_stays_within_the_budget(grown):
 def test_reading_a_whole_array_stays_within_the_budget(grown, memory_type):
     code = PEAK + READ.format(mib=SIDE_MIB)
     assert int(run_python(code, grown[1], memory_type, connector="zarr memory=32MiB;cache_bytes=1MiB")) <= 40
+
+
+COPY = """
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1]) as f, h5py.File(sys.argv[2], "w") as g:
+    f.copy("small", g)
+    before = peak()
+    f.copy(sys.argv[3], g, name="copy")
+    print(peak() - before)
+    f.copy("small", g, name="again")
+    assert g["again"].attrs["text"] == "zw\u00f6lf" and list(g["again"].attrs["texts"]) == ["a", ""]
+with h5py.File(sys.argv[2]) as g:
+    copy = g["copy/d" if sys.argv[3] == "g" else "copy"]
+    for first in range(0, copy.size, 1 << 22):
+        assert (copy[first : first + (1 << 22)] == np.arange(first, first + (1 << 22))).all()
+"""
+
+
+@pytest.mark.parametrize("layout", [{}, {"chunks": (1 << 16,)}, {"chunks": (1 << 16,), "fletcher32": True}],
+                         ids=["contiguous", "chunks", "filtered chunks"])
+@pytest.mark.parametrize("what", ["g", "g/d"])
+def test_copying_from_an_hdf5_file_stays_within_the_budget(tmp_path, layout, what):
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f["small"] = np.arange(9)
+        f["small"].attrs.update(text="zwölf", texts=["a", ""])
+        d = f.create_dataset("g/d", (SIDE_MIB << 17,), "i8", **layout)
+        for first in range(0, d.size, 1 << 22):
+            d[first : first + (1 << 22)] = np.arange(first, first + (1 << 22))
+    words = tmp_path / "x.h5", tmp_path / "x.zarr", what
+    assert int(run_python(PEAK + COPY, *words, connector="zarr memory=32MiB;cache_bytes=1MiB")) <= 48

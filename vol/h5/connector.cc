@@ -6,6 +6,7 @@
 #include "h5/request.h"
 #include "h5zarr/h5zarr.h"
 #include "host/host_api.h"
+#include "shadow/memory_driver.h"
 #include "transfer/remote_vfd.h"
 #include "view/image_driver.h"
 
@@ -47,6 +48,7 @@ void ForgetLibrary() {
   host::ForgetNativeConnector();
   host::ForgetReported();
   transfer::ForgetRemoteDriver();
+  shadow::ForgetMemoryDriver();
   view::ForgetImageDriver();
   connector->resting_store.Forget();
   connector->resting_image.reset();

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "host/host_api.h"
+#include "shadow/memory_driver.h"
 
 namespace h5zarr {
 namespace {
@@ -60,10 +61,10 @@ bool HasDefaultDriver(hid_t fapl) {
 
 Result<Handle> ShadowFapl(hid_t fapl) {
   H5ZARR_ASSIGN_OR_RETURN(Handle shadow, NativeFapl(fapl));
-  // In memory, nothing ever written out, the newest format (smallest, and attributes of any size).
+  // In memory, the newest format (smallest, and attributes of any size).
   const auto newest = static_cast<H5F_libver_t>(host::HostVersion().major >= 2 ? 5 : 4);
-  if (H5Pset_fapl_core(shadow.get(), 1 << 16, false) < 0 ||
-      H5Pset_libver_bounds(shadow.get(), H5F_LIBVER_V114, newest) < 0 ||
+  H5ZARR_RETURN_IF_ERROR(shadow::SetMemoryDriver(shadow.get()));
+  if (H5Pset_libver_bounds(shadow.get(), H5F_LIBVER_V114, newest) < 0 ||
       H5Pset_page_buffer_size(shadow.get(), 0, 0, 0) < 0) {
     return host::AlreadyReported();
   }

@@ -10,6 +10,7 @@
 #include "h5/header_copy.h"
 #include "h5/native_reads.h"
 #include "shadow/hdf5_attribute.h"
+#include "shadow/memory_driver.h"
 #include "transfer/chunk_list.h"
 
 namespace h5zarr {
@@ -30,6 +31,22 @@ Status RewriteAttribute(host::NativeObject object, const std::string& name,
   return NativeStatus(H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(),
                                      value.data(), host::DefaultDxpl(), nullptr));
 }
+
+// HDF5's own copy. Elements that come into a shadow with it are on their way to an array, which gets them from where
+// they were: in the shadow they are not kept.
+Status CopyByHdf5(void* from, const H5VL_loc_params_t& from_loc, const char* from_name, const Place& to,
+                  const H5VL_loc_params_t& to_loc, const char* to_name, hid_t ocpypl, hid_t lcpl, hid_t dxpl,
+                  void** request) {
+  unsigned shared_indexes = 0;
+  if (to.store() != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(const Handle fcpl, to.store()->ProgramFcpl());
+    if (H5Pget_shared_mesg_nindexes(fcpl.get(), &shared_indexes) < 0) return host::AlreadyReported();
+  }
+  const shadow::ForgetElements forget(to.store() != nullptr && shared_indexes == 0);
+  return NativeStatus(H5VLobject_copy(from, &from_loc, from_name, to.under(), &to_loc, to_name,
+                                      host::NativeConnector(), ocpypl, lcpl, dxpl, request));
+}
+
 class CopyFinisher {
  public:
   // `list`: the copy's, without expansion of references.
@@ -263,10 +280,8 @@ class CopyFinisher {
     const host::NativeObject base = target_.object->native;
     H5ZARR_ASSIGN_OR_RETURN(const std::string path, UnusedPath(token));
     const H5VL_loc_params_t from_loc = host::LocSelf(from.type()), to_loc = host::LocSelf(base.type);
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLobject_copy(from.get(), &from_loc, ".", base.under, &to_loc, path.c_str(),
-                        host::NativeConnector(), list_, H5P_LST_LINK_CREATE_ID_g,
-                        host::DefaultDxpl(), nullptr)));
+    H5ZARR_RETURN_IF_ERROR(CopyByHdf5(from.get(), from_loc, ".", target_, to_loc, path.c_str(), list_,
+                                      H5P_LST_LINK_CREATE_ID_g, host::DefaultDxpl(), nullptr));
     made_.push_back(path);
     if (store_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(store_->root(), path.c_str()));
@@ -348,9 +363,8 @@ Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, 
     H5ZARR_RETURN_IF_ERROR(NativeStatus(
         H5Pset_copy_object(list.get(), options & ~H5O_COPY_EXPAND_REFERENCE_FLAG)));
   }
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(
-      H5VLobject_copy(from.under(), &from.loc, from.name, to.under(), &to.loc, to.name,
-                      host::NativeConnector(), list.get(), lcpl, dxpl, request)));
+  H5ZARR_RETURN_IF_ERROR(CopyByHdf5(from.under(), from.loc, from.name, to, to.loc, to.name, list.get(), lcpl, dxpl,
+                                    request));
   if (!in_store) return OkStatus();
   CopyFinisher finisher(to, &source, options, list.get());
   const Status finished = FinishCopy(from, to, &finisher);

@@ -293,7 +293,7 @@ with h5py.File(store, "w") as f:
         f["a"].attrs[f"n{i}"] = i
 """
     trace = store + ".trace"
-    subprocess.run([strace, "-f", "-e", "trace=rename,renameat,renameat2", "-o", trace, sys.executable, "-c", code,
+    subprocess.run([strace, "-f", "-e", "trace=rename,renameat,renameat2,linkat", "-o", trace, sys.executable, "-c", code,
                     store], env=environment(), check=True, timeout=120)
     with open(trace) as lines:
         assert sum("zarr.json" in line for line in lines) <= 10

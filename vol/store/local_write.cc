@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -18,7 +19,21 @@ namespace {
 
 constexpr int kMaxAttempts = 100;
 
-// A new file beside its target, unlinked again unless Keep is called.
+// renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
+// An errno, or 0.
+int RenameWithoutReplacing(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  struct stat info;
+  if (lstat(to.c_str(), &info) == 0) return EEXIST;
+  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+// Whether files can be made without a name and be named later, as far as is known yet.
+std::atomic<bool> may_be_nameless{true};
+
+// A new file on its target's file system that has no name, or another than its target: it is gone again unless it was
+// put in place.
 class TempFile {
  public:
   TempFile() = default;
@@ -28,8 +43,15 @@ class TempFile {
     if (!path_.empty()) unlink(path_.c_str());
   }
 
-  // An errno, or 0.
-  int Create(const std::string& directory) {
+  // An errno, or 0. A file without a name spares the folder two of three changes.
+  int Create(const std::string& directory, bool nameless) {
+    directory_ = directory;
+    if (nameless && may_be_nameless) {
+      file_ = FileHandle(OpenAt(AT_FDCWD, directory.c_str(), O_WRONLY | O_TMPFILE, 0666));
+      if (file_.is_open()) return 0;
+      if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
+      may_be_nameless = false;
+    }
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
       std::string path = directory + "/" + NextTempName();
       FileHandle file(OpenAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666));
@@ -44,12 +66,48 @@ class TempFile {
   }
 
   FileHandle& file() { return file_; }
-  const std::string& path() const { return path_; }
-  void Keep() { path_.clear(); }
+
+  // Says what went wrong in writing that was not told yet: an errno, or 0.
+  int Close() {
+    if (!path_.empty()) return file_.Close();
+    return FileHandle(fcntl(file_.fd(), F_DUPFD_CLOEXEC, 0)).Close();  // (it has to be open to be named)
+  }
+
+  // Puts the closed file at `path`, in place of what is there. An errno, or 0.
+  int MoveTo(const std::string& path) {
+    if (path_.empty()) {
+      const int error = Link(path);
+      if (error != EEXIST) return error;
+      // Somebody was first: take its place as others do.
+      std::string beside = directory_ + "/" + NextTempName();
+      if (const int again = Link(beside); again != 0) return again;
+      path_ = std::move(beside);
+    }
+    if (rename(path_.c_str(), path.c_str()) != 0) return errno;
+    path_.clear();
+    return 0;
+  }
+
+  // The same where nothing is at `path`, else EEXIST.
+  int MoveToNew(const std::string& path) {
+    if (path_.empty()) return Link(path);
+    const int error = RenameWithoutReplacing(path_, path);
+    if (error == 0) path_.clear();
+    return error;
+  }
 
  private:
+  // Gives the file a name. By its descriptor only some processes may.
+  int Link(const std::string& path) {
+    const std::string own = "/proc/self/fd/" + std::to_string(file_.fd());
+    if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return 0;
+    if (errno != ENOENT || access(own.c_str(), F_OK) == 0) return errno;
+    return linkat(file_.fd(), "", AT_FDCWD, path.c_str(), AT_EMPTY_PATH) == 0 ? 0 : errno;
+  }
+
   FileHandle file_;
-  std::string path_;
+  std::string directory_;
+  std::string path_;  // empty: it has none
 };
 
 Status MakeDirectory(const std::string& path, bool durable) {
@@ -66,16 +124,6 @@ Status SyncFile(int fd, const std::string& path) {
     if (errno != EINTR) return ErrnoError(errno, "cannot sync '" + path + "'");
   }
   return OkStatus();
-}
-
-// renameat2(RENAME_NOREPLACE), or where the file system has none, a check before a plain rename.
-// An errno, or 0.
-int RenameWithoutReplacing(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  struct stat info;
-  if (lstat(to.c_str(), &info) == 0) return EEXIST;
-  return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
 // What an object's file would replace.
@@ -112,8 +160,8 @@ class LocalWriter : public ObjectWriter {
         durable_(durable),
         syncs_name_(durable && names == Names::kDurable) {}
 
-  // An errno, or 0.
-  int Create() { return temp_.Create(directory_); }
+  // An errno, or 0. (What file systems promise of names that come after fsync differs: durable files have one before.)
+  int Create() { return temp_.Create(directory_, !durable_ && !place_.is_taken); }
   const std::string& path() const { return path_; }
   // From now on by way of blocks. REQUIRES: created, and nothing appended.
   void UseBlocks(bool direct, BlockPool* pool) {
@@ -127,20 +175,18 @@ class LocalWriter : public ObjectWriter {
 
   Status Commit() override {
     H5ZARR_RETURN_IF_ERROR(Finish());
-    if (rename(temp_.path().c_str(), path_.c_str()) != 0) {
-      return ErrnoError(errno, "cannot put '" + path_ + "' in place");
-    }
-    return Keep();
+    H5ZARR_RETURN_IF_ERROR(MoveInPlace());
+    return SyncName();
   }
 
   // Commit where nothing is in the place; else false. `written`: see Store::WriteNew.
   Result<bool> CommitNew(Generation* written) {
     if (written != nullptr) NoteInode();
     H5ZARR_RETURN_IF_ERROR(Finish());
-    const int error = RenameWithoutReplacing(temp_.path(), path_);
+    const int error = temp_.MoveToNew(path_);
     if (error == EEXIST) return false;
     if (error != 0) return ErrnoError(error, "cannot put '" + path_ + "' in place");
-    H5ZARR_RETURN_IF_ERROR(Keep());
+    H5ZARR_RETURN_IF_ERROR(SyncName());
     if (written != nullptr) *written = Written();
     return true;
   }
@@ -155,10 +201,8 @@ class LocalWriter : public ObjectWriter {
       return ErrnoError(errno, "cannot get the state of '" + path_ + "'");
     }
     if (GenerationOf(now) != expected) return false;
-    if (rename(temp_.path().c_str(), path_.c_str()) != 0) {
-      return ErrnoError(errno, "cannot put '" + path_ + "' in place");
-    }
-    H5ZARR_RETURN_IF_ERROR(Keep());
+    H5ZARR_RETURN_IF_ERROR(MoveInPlace());
+    H5ZARR_RETURN_IF_ERROR(SyncName());
     if (written != nullptr) *written = Written();
     return true;
   }
@@ -198,16 +242,18 @@ class LocalWriter : public ObjectWriter {
       blocks_.reset();
     }
     if (durable_) H5ZARR_RETURN_IF_ERROR(SyncFile(temp_.file().fd(), path_));
-    if (const int error = temp_.file().Close(); error != 0) {
+    if (const int error = temp_.Close(); error != 0) {
       return ErrnoError(error, "cannot write '" + path_ + "'");
     }
     return OkStatus();
   }
 
-  Status Keep() {
-    temp_.Keep();
-    return syncs_name_ ? SyncDirectory(directory_) : OkStatus();
+  Status MoveInPlace() {
+    const int error = temp_.MoveTo(path_);
+    return error == 0 ? OkStatus() : ErrnoError(error, "cannot put '" + path_ + "' in place");
   }
+
+  Status SyncName() { return syncs_name_ ? SyncDirectory(directory_) : OkStatus(); }
 
   const Place place_;
   const std::string path_;

@@ -1,4 +1,6 @@
-// The writing half of the local store: whole objects and moves, each atomic.
+// The writing half of the local store: whole objects and moves, each atomic. A new object's file has no name before all
+// of it is written, where the file system has such files; one that replaces another, or is durable, has a temporary name
+// beside it.
 //
 // A file that is replaced keeps its permissions, and its owner where this process may give files away; where a
 // symbolic link is in its place, what that leads to is replaced.
@@ -23,8 +25,7 @@ namespace h5zarr {
 // missing, but not what `root` lies in. With `durable` they survive a crash of the machine.
 Status MakeParents(const std::string& root, std::string_view key, bool durable);
 
-// Store::BeginWrite of the file `root`/`key`: written to a temporary name beside it, then renamed.
-// `blocks` must outlive the writer.
+// Store::BeginWrite of the file `root`/`key`. `blocks` must outlive the writer.
 Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
                                                       std::string_view key,
                                                       const LocalStoreOptions& options,

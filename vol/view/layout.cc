@@ -52,6 +52,28 @@ Status DefineFill(hid_t type, uint64_t elem_bytes, hid_t dcpl) {
 
 }  // namespace
 
+std::optional<std::vector<hsize_t>> Layout::LimitOf(const std::vector<hsize_t>& dims,
+                                                    const std::vector<hsize_t>& maxdims,
+                                                    const std::vector<uint64_t>& chunk, uint64_t elem_bytes) {
+  const std::optional<uint64_t> chunks = ChunksCounted(dims, dims, chunk);
+  const std::optional<uint64_t> chunk_bytes = Times(CheckedProduct(chunk), elem_bytes);
+  const std::optional<uint64_t> bytes = chunk_bytes ? Times(chunks, *chunk_bytes) : std::nullopt;
+  if (!bytes || *bytes > kMostBytes || *chunks > kMostChunks - chunks_) return std::nullopt;
+  if (*chunks > kManyChunks && *chunk_bytes < kTinyChunkBytes) return std::nullopt;
+  chunks_ += *chunks;
+  const std::optional<uint64_t> counted = ChunksCounted(dims, maxdims, chunk);
+  if (std::find(maxdims.begin(), maxdims.end(), H5S_UNLIMITED) == maxdims.end()) {
+    if (Times(counted, *chunk_bytes).value_or(UINT64_MAX) <= kMostBytes) return maxdims;
+  } else if (counted && *counted <= kMostIndexed - indexed_) {
+    indexed_ += *counted;
+    image_->ExpectChunks(*chunks);
+    return maxdims;
+  }
+  std::vector<hsize_t> limit;  // HDF5 knows no chunk larger than what its dataset can become
+  for (std::size_t d = 0; d < dims.size(); ++d) limit.push_back(std::max<hsize_t>(dims[d], chunk[d]));
+  return limit;
+}
+
 Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle* dcpl) {
   image_->ExpectChunks(0);
   if (H5Pget_layout(dcpl->get()) == H5D_VIRTUAL) {
@@ -78,38 +100,15 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
     return UnsupportedError("too many elements for a store that opens by itself; " +
                             std::string(kAdvice));
   }
-  std::vector<hsize_t> limit = dims;
-  bool chunked = H5Pget_layout(dcpl->get()) == H5D_CHUNKED;
-  if (chunked) {
+  std::optional<std::vector<hsize_t>> limit;
+  if (H5Pget_layout(dcpl->get()) == H5D_CHUNKED) {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk,
                             shadow::ChunkOfDcpl(dcpl->get(), dims.size()));
-    std::vector<uint64_t> grid;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      grid.push_back((dims[d] - 1) / chunk[d] + 1);
-      limit[d] = std::max(dims[d], chunk[d]);
-    }
-    const std::optional<uint64_t> chunks = CheckedProduct(grid);
-    const std::optional<uint64_t> chunk_bytes = Times(CheckedProduct(chunk), elem_bytes);
-    const std::optional<uint64_t> bytes = chunk_bytes ? Times(chunks, *chunk_bytes) : std::nullopt;
-    const bool tiny = bytes && *chunks > kManyChunks && *chunk_bytes < kTinyChunkBytes;
-    chunked = bytes && !tiny && *bytes <= kMostBytes && *chunks <= kMostChunks - chunks_;
-    if (chunked) chunks_ += *chunks;
-    const std::optional<uint64_t> counted = ChunksCounted(dims, maxdims, chunk);
-    const bool endless = std::find(maxdims.begin(), maxdims.end(), H5S_UNLIMITED) != maxdims.end();
-    if (chunked && counted && endless && *counted <= kMostIndexed - indexed_) {
-      indexed_ += *counted;
-      limit = maxdims;
-      image_->ExpectChunks(*chunks);
-    } else if (chunked && !endless && Times(counted, *chunk_bytes).value_or(UINT64_MAX) <= kMostBytes) {
-      limit = maxdims;
-    }
+    limit = LimitOf(dims, maxdims, chunk, elem_bytes);
   }
   if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();
-  if (!chunked) {
-    limit = dims;
-    if (H5Pset_layout(dcpl->get(), H5D_CONTIGUOUS) < 0) return host::AlreadyReported();
-  }
-  if (rank > 0) *space = Handle(H5Screate_simple(rank, dims.data(), limit.data()));
+  if (!limit && H5Pset_layout(dcpl->get(), H5D_CONTIGUOUS) < 0) return host::AlreadyReported();
+  if (rank > 0) *space = Handle(H5Screate_simple(rank, dims.data(), limit.value_or(dims).data()));
   // What is never filled is never written; but HDF5 wants parts of variable length to be something: where their fill
   // value is none that it can hold, they are empty until Hold gives them.
   if (holds) H5ZARR_RETURN_IF_ERROR(DefineFill(type, elem_bytes, dcpl->get()));

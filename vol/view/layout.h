@@ -6,7 +6,9 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "host/handle.h"
@@ -29,6 +31,10 @@ class Layout {
   Status Adapt(const std::string& path, hid_t type, Handle* space, Handle* dcpl);
 
  private:
+  // How far HDF5 is told that a chunked dataset may grow; nothing where it is told of no chunks.
+  std::optional<std::vector<hsize_t>> LimitOf(const std::vector<hsize_t>& dims, const std::vector<hsize_t>& maxdims,
+                                              const std::vector<uint64_t>& chunk, uint64_t elem_bytes);
+
   const shadow::StoreFile* const store_;
   Image* const image_;
   const uint64_t held_bytes_;

@@ -246,8 +246,8 @@ class TreeCopier {
     return CopyElements(dataset, copy.get(), entry.path);
   }
 
-  // Whether H5Ocopy would take all elements into memory: those of a native dataset that becomes an array go into
-  // the shadow first.
+  // Whether H5Ocopy would read all elements twice, and take those of variable length into memory: those of a native
+  // dataset that becomes an array go into the shadow first.
   bool TakesElements(hid_t dataset, hid_t dcpl) const {
     uint64_t token = 0;
     return options_.to_store && StoreOf(dataset, &token) == nullptr && H5Pget_external_count(dcpl) <= 0;

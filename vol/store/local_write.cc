@@ -29,8 +29,10 @@ int RenameWithoutReplacing(const std::string& from, const std::string& to) {
   return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-// Whether files can be made without a name and be named later, as far as is known yet.
-std::atomic<bool> may_be_nameless{true};
+// Whether files can be made without a name and be named later: tried once a process, as a file system may have no such
+// files, and a system may not let them be named.
+enum class Nameless { kUntried, kWork, kDoNot };
+std::atomic<Nameless> nameless_files{Nameless::kUntried};
 
 // A new file on its target's file system that has no name, or another than its target: it is gone again unless it was
 // put in place.
@@ -46,11 +48,15 @@ class TempFile {
   // An errno, or 0. A file without a name spares the folder two of three changes.
   int Create(const std::string& directory, bool nameless) {
     directory_ = directory;
-    if (nameless && may_be_nameless) {
+    if (nameless && nameless_files != Nameless::kDoNot) {
       file_ = FileHandle(OpenAt(AT_FDCWD, directory.c_str(), O_WRONLY | O_TMPFILE, 0666));
-      if (file_.is_open()) return 0;
-      if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
-      may_be_nameless = false;
+      if (!file_.is_open() && errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
+      if (file_.is_open() && nameless_files == Nameless::kWork) return 0;
+      if (file_.is_open() && LinkBeside() == 0) {
+        nameless_files = Nameless::kWork;
+        return 0;
+      }
+      nameless_files = Nameless::kDoNot;
     }
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
       std::string path = directory + "/" + NextTempName();
@@ -66,6 +72,7 @@ class TempFile {
   }
 
   FileHandle& file() { return file_; }
+  bool is_nameless() const { return path_.empty(); }
 
   // Says what went wrong in writing that was not told yet: an errno, or 0.
   int Close() {
@@ -76,12 +83,9 @@ class TempFile {
   // Puts the closed file at `path`, in place of what is there. An errno, or 0.
   int MoveTo(const std::string& path) {
     if (path_.empty()) {
-      const int error = Link(path);
-      if (error != EEXIST) return error;
-      // Somebody was first: take its place as others do.
-      std::string beside = directory_ + "/" + NextTempName();
-      if (const int again = Link(beside); again != 0) return again;
-      path_ = std::move(beside);
+      if (const int error = Link(path); error != EEXIST) return error;
+      // Somebody was first: it is replaced as others are.
+      if (const int error = LinkBeside(); error != 0) return error;
     }
     if (rename(path_.c_str(), path.c_str()) != 0) return errno;
     path_.clear();
@@ -97,6 +101,14 @@ class TempFile {
   }
 
  private:
+  // Gives the file a temporary name. An errno, or 0.
+  int LinkBeside() {
+    std::string beside = directory_ + "/" + NextTempName();
+    const int error = Link(beside);
+    if (error == 0) path_ = std::move(beside);
+    return error;
+  }
+
   // Gives the file a name. By its descriptor only some processes may.
   int Link(const std::string& path) {
     const std::string own = "/proc/self/fd/" + std::to_string(file_.fd());
@@ -153,8 +165,10 @@ Place FindPlace(std::string path) {
 
 class LocalWriter : public ObjectWriter {
  public:
-  LocalWriter(std::string path, bool durable, Names names)
-      : place_(FindPlace(std::move(path))),
+  LocalWriter(const std::string& root, std::string_view key, bool durable, Names names)
+      : root_(root),
+        key_(key),
+        place_(FindPlace(root_ + "/" + key_)),
         path_(place_.path),
         directory_(ParentPath(path_)),
         durable_(durable),
@@ -175,17 +189,16 @@ class LocalWriter : public ObjectWriter {
 
   Status Commit() override {
     H5ZARR_RETURN_IF_ERROR(Finish());
-    H5ZARR_RETURN_IF_ERROR(MoveInPlace());
-    return SyncName();
+    return Replace();
   }
 
   // Commit where nothing is in the place; else false. `written`: see Store::WriteNew.
   Result<bool> CommitNew(Generation* written) {
     if (written != nullptr) NoteInode();
     H5ZARR_RETURN_IF_ERROR(Finish());
-    const int error = temp_.MoveToNew(path_);
+    const int error = PutInPlace(&TempFile::MoveToNew);
     if (error == EEXIST) return false;
-    if (error != 0) return ErrnoError(error, "cannot put '" + path_ + "' in place");
+    if (error != 0) return NotInPlace(error);
     H5ZARR_RETURN_IF_ERROR(SyncName());
     if (written != nullptr) *written = Written();
     return true;
@@ -201,8 +214,7 @@ class LocalWriter : public ObjectWriter {
       return ErrnoError(errno, "cannot get the state of '" + path_ + "'");
     }
     if (GenerationOf(now) != expected) return false;
-    H5ZARR_RETURN_IF_ERROR(MoveInPlace());
-    H5ZARR_RETURN_IF_ERROR(SyncName());
+    H5ZARR_RETURN_IF_ERROR(Replace());
     if (written != nullptr) *written = Written();
     return true;
   }
@@ -248,13 +260,28 @@ class LocalWriter : public ObjectWriter {
     return OkStatus();
   }
 
-  Status MoveInPlace() {
-    const int error = temp_.MoveTo(path_);
-    return error == 0 ? OkStatus() : ErrnoError(error, "cannot put '" + path_ + "' in place");
+  // An errno, or 0.
+  int PutInPlace(int (TempFile::*move)(const std::string& path)) {
+    int error = (temp_.*move)(path_);
+    // A file without a name does not keep others from removing its folder.
+    for (int attempt = 0; error == ENOENT && temp_.is_nameless() && attempt < 3; ++attempt) {
+      if (!MakeParents(root_, key_, durable_).ok()) break;
+      error = (temp_.*move)(path_);
+    }
+    return error;
+  }
+
+  Status NotInPlace(int error) const { return ErrnoError(error, "cannot put '" + path_ + "' in place"); }
+
+  Status Replace() {
+    if (const int error = PutInPlace(&TempFile::MoveTo); error != 0) return NotInPlace(error);
+    return SyncName();
   }
 
   Status SyncName() { return syncs_name_ ? SyncDirectory(directory_) : OkStatus(); }
 
+  const std::string root_;
+  const std::string key_;
   const Place place_;
   const std::string path_;
   const std::string directory_;
@@ -267,7 +294,7 @@ class LocalWriter : public ObjectWriter {
 
 Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_view key,
                                            bool durable, Names names = Names::kDurable) {
-  auto writer = std::make_unique<LocalWriter>(root + "/" + std::string(key), durable, names);
+  auto writer = std::make_unique<LocalWriter>(root, key, durable, names);
   int error = writer->Create();
   // Somebody may remove the folder again before the file is in it.
   for (int attempt = 0; error == ENOENT && attempt < 3; ++attempt) {

@@ -57,6 +57,38 @@ TEST_CASE("objects are plain files named as their key, without remains") {
   CHECK(store->Describe() == "file://" + (directory / "x.zarr"));
 }
 
+TEST_CASE("a new object gets its place whatever others did there while it was written") {
+  TempDirectory directory;
+  auto store = MakeLocalStore(directory / "x.zarr");
+  REQUIRE(store->Write("first", AsBytes("may be made in another way than those behind it")).ok());
+  const auto begin = [&](const std::string& key) {
+    auto writer = store->BeginWrite(key);
+    INFO(writer.status().message());
+    REQUIRE(writer.ok());
+    REQUIRE((*writer)->Append(AsBytes("new")).ok());
+    return std::move(*writer);
+  };
+  SECTION("another wrote it") {
+    const auto writer = begin("a/b");
+    REQUIRE(store->Write("a/b", AsBytes("other")).ok());
+    CHECK(writer->Commit().ok());
+  }
+  SECTION("its folders were removed") {
+    const auto writer = begin("a/b");
+    std::error_code why_not;
+    fs::remove(directory / "x.zarr/a", why_not);  // (where the file has a name it can't be)
+    const Status committed = writer->Commit();
+    INFO(committed.message());
+    CHECK(committed.ok());
+  }
+  SECTION("it was not committed") {
+    (void)begin("a/c");
+    REQUIRE(store->Write("a/b", AsBytes("new")).ok());
+  }
+  CHECK(TextAt(*store, "a/b") == "new");
+  CHECK(Tree(directory / "x.zarr") == std::vector<std::string>{"a", "a/b", "first"});
+}
+
 TEST_CASE("a store is made within an existing folder only") {
   TempDirectory directory;
   auto store = MakeLocalStore(directory / "none/x.zarr");

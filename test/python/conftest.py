@@ -39,3 +39,14 @@ def pytest_runtest_logreport(report):
 def store(tmp_path):
     """The path of a store that is not there yet."""
     return str(tmp_path / "store.zarr")
+
+
+@pytest.fixture
+def crowded_folder(tmp_path):
+    """A folder for tens of thousands of files: in memory where there is room, since disks take minutes to remove them."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < 1 << 30:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)

@@ -403,7 +403,8 @@ except (OSError, KeyError) as error:
     assert "unheard_of" in said and "HDF5_VOL_CONNECTOR" not in said
 
 
-def test_a_store_of_very_many_nodes_keeps_the_advice(store):
+def test_a_store_of_very_many_nodes_keeps_the_advice(crowded_folder):
+    store = str(crowded_folder / "x.zarr")
     with h5py.File(store, "w") as f:
         f["a"] = 1
     document = open(store + "/zarr.json").read()

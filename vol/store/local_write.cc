@@ -58,17 +58,12 @@ class TempFile {
       }
       nameless_files = Nameless::kDoNot;
     }
-    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-      std::string path = directory + "/" + NextTempName();
+    return TakeName([this](const std::string& path) {
       FileHandle file(OpenAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666));
-      if (file.is_open()) {
-        file_ = std::move(file);
-        path_ = std::move(path);
-        return 0;
-      }
-      if (errno != EEXIST) return errno;
-    }
-    return EEXIST;
+      if (!file.is_open()) return errno;
+      file_ = std::move(file);
+      return 0;
+    });
   }
 
   FileHandle& file() { return file_; }
@@ -101,12 +96,21 @@ class TempFile {
   }
 
  private:
-  // Gives the file a temporary name. An errno, or 0.
+  // Has `make` (which returns an errno, or 0) make the file be there under a temporary name: one that is free, as others
+  // may have left theirs.
+  template <typename Make>
+  int TakeName(Make&& make) {
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      std::string path = directory_ + "/" + NextTempName();
+      const int error = make(path);
+      if (error == 0) path_ = std::move(path);
+      if (error != EEXIST) return error;
+    }
+    return EEXIST;
+  }
+
   int LinkBeside() {
-    std::string beside = directory_ + "/" + NextTempName();
-    const int error = Link(beside);
-    if (error == 0) path_ = std::move(beside);
-    return error;
+    return TakeName([this](const std::string& path) { return Link(path); });
   }
 
   // Gives the file a name. By its descriptor only some processes may.

@@ -173,6 +173,11 @@ TEST_CASE("what is kept below a hidden name is listed only there, and can be mov
 TEST_CASE("a temporary name that an earlier process left is not used again") {
   TempDirectory directory;
   auto store = MakeLocalStore(directory.path());
+  REQUIRE(store->Write("a", AsBytes("old")).ok());
+  const auto raced = store->BeginWrite("b");
+  REQUIRE(raced.ok());
+  REQUIRE((*raced)->Append(AsBytes("y")).ok());
+  REQUIRE(store->Write("b", AsBytes("other")).ok());
   // Names end in a number that counts up: the next few are taken.
   std::string name = NextTempName();
   const std::size_t dash = name.rfind('-') + 1;
@@ -180,8 +185,14 @@ TEST_CASE("a temporary name that an earlier process left is not used again") {
   for (uint64_t i = 1; i <= 5; ++i) {
     PutFile(directory / (name.substr(0, dash) + std::to_string(number + i) + ".tmp"), "theirs");
   }
-  REQUIRE(store->Write("a", AsBytes("x")).ok());
-  CHECK(TextAt(*store, "a") == "x");
+  SECTION("to replace an object") {
+    REQUIRE(store->Write("a", AsBytes("x")).ok());
+    CHECK(TextAt(*store, "a") == "x");
+  }
+  SECTION("to replace one that came while its successor was written") {
+    REQUIRE((*raced)->Commit().ok());
+    CHECK(TextAt(*store, "b") == "y");
+  }
   for (uint64_t i = 1; i <= 5; ++i) {
     CHECK(GetFile(directory / (name.substr(0, dash) + std::to_string(number + i) + ".tmp")) ==
           "theirs");

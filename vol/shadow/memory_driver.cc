@@ -1,7 +1,5 @@
 #include "shadow/memory_driver.h"
 
-#include <H5FDdevelop.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,14 +10,12 @@
 
 #include "base/buffer.h"
 #include "base/checked.h"
+#include "host/file_driver.h"
 #include "host/guard.h"
-#include "host/native.h"
 
 namespace h5zarr::shadow {
 namespace {
 
-// In HDF5's range for testing, as the connector's own value is.
-constexpr H5FD_class_value_t kDriverValue = 482;
 constexpr uint64_t kPageBytes = 1 << 16;
 
 // What was written of a file: elsewhere are zeros, which take no memory.
@@ -58,15 +54,13 @@ class Pages {
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
 };
 
-struct MemoryFile {
-  H5FD_t pub;  // HDF5's own part, first
+struct MemoryFile : host::DriverFile {
   std::string name;
-  haddr_t end = 0;
   Pages pages;
 };
 
-MemoryFile* AsFile(H5FD_t* file) { return reinterpret_cast<MemoryFile*>(file); }
-const MemoryFile* AsFile(const H5FD_t* file) { return reinterpret_cast<const MemoryFile*>(file); }
+MemoryFile* AsFile(H5FD_t* file) { return static_cast<MemoryFile*>(file); }
+const MemoryFile* AsFile(const H5FD_t* file) { return static_cast<const MemoryFile*>(file); }
 
 bool forgets_elements = false;
 
@@ -117,15 +111,9 @@ H5FD_t* file_open(const char* name, unsigned flags, hid_t fapl, haddr_t longest)
     // HDF5 looks for a file before it makes one.
     if ((flags & H5F_ACC_CREAT) == 0) return NotFoundError("'" + std::string(name) + "' is not there");
     auto file = std::make_unique<MemoryFile>();
-    std::memset(&file->pub, 0, sizeof file->pub);
     file->name = name;
-    return static_cast<void*>(file.release());
+    return static_cast<H5FD_t*>(file.release());
   }));
-}
-
-herr_t file_close(H5FD_t* file) {
-  delete AsFile(file);
-  return 0;
 }
 
 int file_cmp(const H5FD_t* a, const H5FD_t* b) { return AsFile(a)->name.compare(AsFile(b)->name); }
@@ -137,23 +125,17 @@ herr_t file_query(const H5FD_t* file, unsigned long* flags) {
   return 0;
 }
 
-haddr_t file_get_eoa(const H5FD_t* file, H5FD_mem_t type) {
+haddr_t file_get_eof(const H5FD_t* file, H5FD_mem_t type) {
   (void)type;
-  return AsFile(file)->end;
+  return AsFile(file)->end_of_space;
 }
-
-herr_t file_set_eoa(H5FD_t* file, H5FD_mem_t type, haddr_t end) {
-  (void)type;
-  AsFile(file)->end = end;
-  return 0;
-}
-
-haddr_t file_get_eof(const H5FD_t* file, H5FD_mem_t type) { return file_get_eoa(file, type); }
 
 // HDF5 also asks for what has no address.
 Status CheckWithin(const MemoryFile& file, haddr_t at, size_t bytes) {
   const auto end = CheckedAdd(at, bytes);
-  return end && *end <= file.end ? OkStatus() : OutOfRangeError("an address beyond the end of '" + file.name + "'");
+  if (end && *end <= file.end_of_space) return OkStatus();
+  return OutOfRangeError("'" + file.name + "': " + std::to_string(bytes) + " bytes at " + std::to_string(at) +
+                         " end behind its " + std::to_string(file.end_of_space));
 }
 
 herr_t file_read(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, void* buffer) {
@@ -178,42 +160,30 @@ herr_t file_write(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t 
   });
 }
 
-const H5FD_class_t* DriverClass() {
-  static H5FD_class_t driver;
-  std::memset(&driver, 0, sizeof driver);
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = kDriverValue;
-  driver.name = "h5zarr_shadow";
+H5FD_class_t DriverClass() {
+  H5FD_class_t driver = host::MakeDriverClass<MemoryFile>(host::kShadowDriver, "h5zarr_shadow");
   driver.maxaddr = haddr_t{1} << 62;
-  driver.fc_degree = H5F_CLOSE_WEAK;
   driver.open = file_open;
-  driver.close = file_close;
   driver.cmp = file_cmp;
   driver.query = file_query;
-  driver.get_eoa = file_get_eoa;
-  driver.set_eoa = file_set_eoa;
   driver.get_eof = file_get_eof;
   driver.read = file_read;
   driver.write = file_write;
-  static constexpr H5FD_mem_t kOneList[H5FD_MEM_NTYPES] = H5FD_FLMAP_SINGLE;
-  std::memcpy(driver.fl_map, kOneList, sizeof driver.fl_map);
-  return &driver;
+  constexpr H5FD_mem_t kOneList[H5FD_MEM_NTYPES] = H5FD_FLMAP_SINGLE;
+  std::copy(std::begin(kOneList), std::end(kOneList), driver.fl_map);
+  return driver;
 }
 
-hid_t driver_id = H5I_INVALID_HID;
+host::Driver memory_driver;
 
 }  // namespace
 
-void ForgetMemoryDriver() { driver_id = H5I_INVALID_HID; }
+Status SetMemoryDriver(hid_t fapl) { return memory_driver.Set(fapl, DriverClass(), nullptr); }
+
+void ForgetMemoryDriver() { memory_driver.Forget(); }
 
 ForgetElements::ForgetElements(bool does) : before_(std::exchange(forgets_elements, does)) {}
 
 ForgetElements::~ForgetElements() { forgets_elements = before_; }
-
-Status SetMemoryDriver(hid_t fapl) {
-  if (driver_id < 0 || H5Iget_type(driver_id) != H5I_VFL) driver_id = H5FDregister(DriverClass());
-  if (driver_id < 0 || H5Pset_driver(fapl, driver_id, nullptr) < 0) return host::AlreadyReported();
-  return OkStatus();
-}
 
 }  // namespace h5zarr::shadow

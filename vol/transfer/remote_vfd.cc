@@ -1,27 +1,17 @@
 #include "transfer/remote_vfd.h"
 
-// The developer interface of file drivers. Its structs are the same in HDF5 1.14, 2.0 and 2.2, which all
-// call it version 1.
-#include <H5FDdevelop.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "host/error_stack.h"
+#include "host/file_driver.h"
 #include "host/guard.h"
 
 namespace h5zarr::transfer {
 namespace {
 
-static_assert(H5FD_CLASS_VERSION == 1);
-
-// In HDF5's range for testing.
-constexpr H5FD_class_value_t kDriverValue = 481;
 constexpr haddr_t kMaxAddress = (static_cast<haddr_t>(1) << 62) - 1;
-
-hid_t driver_id = H5I_INVALID_HID;
 
 // What an access list carries.
 struct Access {
@@ -29,33 +19,17 @@ struct Access {
   std::shared_ptr<RemoteFile> file;
 };
 
-struct DriverFile : H5FD_t {
-  explicit DriverFile(const Access& of) : H5FD_t(), access(of) {}
+struct OpenFile : host::DriverFile {
+  explicit OpenFile(const Access& of) : access(of) {}
   const Access access;
-  haddr_t end_of_space = 0;
 };
 
-DriverFile* OursOf(H5FD_t* file) { return static_cast<DriverFile*>(file); }
-const DriverFile* OursOf(const H5FD_t* file) { return static_cast<const DriverFile*>(file); }
-
-// --- the access list -------------------------------------------------------------------------------
-
-void* CopyAccess(const void* access) {
-  return host::GuardPointer("remote file", [&]() -> Result<void*> {
-    return static_cast<void*>(new Access(*static_cast<const Access*>(access)));
-  });
-}
-
-herr_t FreeAccess(void* access) {
-  delete static_cast<Access*>(access);
-  return 0;
-}
-
-void* AccessOf(H5FD_t* file) { return CopyAccess(&OursOf(file)->access); }
+OpenFile* OursOf(H5FD_t* file) { return static_cast<OpenFile*>(file); }
+const OpenFile* OursOf(const H5FD_t* file) { return static_cast<const OpenFile*>(file); }
 
 // --- the file --------------------------------------------------------------------------------------
 
-Result<H5FD_t*> Open(const char* name, unsigned flags, hid_t fapl) {
+Result<void*> Open(const char* name, unsigned flags, hid_t fapl) {
   const auto* access = static_cast<const Access*>(H5Pget_driver_info(fapl));
   if (access == nullptr) return InternalError("an access list of a remote file without the file");
   // (HDF5 opens the sources of virtual datasets and the like with the access list of the file that names them.)
@@ -66,36 +40,19 @@ Result<H5FD_t*> Open(const char* name, unsigned flags, hid_t fapl) {
   if ((flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT | H5F_ACC_EXCL)) != 0) {
     return PermissionDeniedError("'" + access->file->name() + "': remote HDF5 files can only be read");
   }
-  return static_cast<H5FD_t*>(new DriverFile(*access));
+  return static_cast<H5FD_t*>(new OpenFile(*access));
 }
 
 H5FD_t* DriverOpen(const char* name, unsigned flags, hid_t fapl, haddr_t) {
-  const auto opened = host::CatchAll([&] { return Open(name, flags, fapl); });
-  if (opened.ok()) return *opened;
-  host::PushStatus(opened.status(), "remote file");
-  return nullptr;
-}
-
-herr_t DriverClose(H5FD_t* file) {
-  delete OursOf(file);
-  return 0;
+  return static_cast<H5FD_t*>(host::GuardPointer("remote file", [&] { return Open(name, flags, fapl); }));
 }
 
 int DriverCompare(const H5FD_t* one, const H5FD_t* other) {
-  const auto* a = OursOf(one)->access.file.get();
-  const auto* b = OursOf(other)->access.file.get();
-  return a == b ? 0 : a < b ? -1 : 1;
+  return host::CompareAddresses(OursOf(one)->access.file.get(), OursOf(other)->access.file.get());
 }
 
 herr_t DriverQuery(const H5FD_t*, unsigned long* flags) {
   if (flags != nullptr) *flags = H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
-  return 0;
-}
-
-haddr_t EndOfSpace(const H5FD_t* file, H5FD_mem_t) { return OursOf(file)->end_of_space; }
-
-herr_t SetEndOfSpace(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-  OursOf(file)->end_of_space = address;
   return 0;
 }
 
@@ -161,23 +118,12 @@ herr_t DriverWrite(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t, size_t, const void*
 }
 
 H5FD_class_t DriverClass() {
-  H5FD_class_t driver;
-  std::memset(&driver, 0, sizeof driver);
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = kDriverValue;
-  driver.name = "h5zarr_remote";
+  H5FD_class_t driver = host::MakeDriverClass<OpenFile>(host::kRemoteDriver, "h5zarr_remote");
+  host::CarryAccess<OpenFile, Access>(&driver);
   driver.maxaddr = kMaxAddress;
-  driver.fc_degree = H5F_CLOSE_WEAK;
-  driver.fapl_size = sizeof(Access);
-  driver.fapl_get = AccessOf;
-  driver.fapl_copy = CopyAccess;
-  driver.fapl_free = FreeAccess;
   driver.open = DriverOpen;
-  driver.close = DriverClose;
   driver.cmp = DriverCompare;
   driver.query = DriverQuery;
-  driver.get_eoa = EndOfSpace;
-  driver.set_eoa = SetEndOfSpace;
   driver.get_eof = EndOfFile;
   driver.read = DriverRead;
   driver.write = DriverWrite;
@@ -186,20 +132,17 @@ H5FD_class_t DriverClass() {
   return driver;
 }
 
+host::Driver remote_driver;
+
 }  // namespace
 
 Status SetRemoteDriver(hid_t fapl, std::string name, std::shared_ptr<RemoteFile> file) {
-  if (driver_id < 0) {
-    const H5FD_class_t driver = DriverClass();
-    driver_id = H5FDregister(&driver);
-    if (driver_id < 0) return host::AlreadyReported();
-  }
   const Access access{std::move(name), std::move(file)};  // HDF5 copies it
-  return H5Pset_driver(fapl, driver_id, &access) < 0 ? host::AlreadyReported() : OkStatus();
+  return remote_driver.Set(fapl, DriverClass(), &access);
 }
 
-bool IsRemoteDriver(hid_t driver) { return driver_id >= 0 && driver == driver_id; }
+bool IsRemoteDriver(hid_t driver) { return remote_driver.Is(driver); }
 
-void ForgetRemoteDriver() { driver_id = H5I_INVALID_HID; }
+void ForgetRemoteDriver() { remote_driver.Forget(); }
 
 }  // namespace h5zarr::transfer

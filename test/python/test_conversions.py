@@ -3,6 +3,8 @@ import h5py
 import numpy as np
 import pytest
 
+from support import run_python
+
 
 @pytest.mark.parametrize("stored", ["<f8", "<f4", ">f8", ">f4", ">i2", "<u4", ">i8"])
 def test_numbers_convert_as_in_hdf5(store, tmp_path, stored):
@@ -39,3 +41,33 @@ def test_compounds_of_enumerations_in_any_byte_order(tmp_path, base):
             f.create_dataset("d", (3,), named)[...] = values
         with h5py.File(tmp_path / ("f" + kind), "r") as f:
             assert f["d"][...].tolist() == values.tolist()
+
+
+BYTES_OF_BIG_ENDIAN = """
+import sys
+import h5py, numpy as np
+path, sign = sys.argv[1:]
+big, little = ((h5py.h5t.STD_I8BE, h5py.h5t.STD_I8LE), (h5py.h5t.STD_U8BE, h5py.h5t.STD_U8LE))[sign == "u"]
+kind = sign + "1"
+values = np.arange(1 << 20).astype(kind).reshape(1024, 1024)
+with h5py.File(path, "w") as f:
+    space = h5py.h5s.create_simple(values.shape)
+    chunked = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    chunked.set_chunk((100, 1024))
+    chunked.set_deflate(1)
+    for name, stored in ((b"big", big), (b"little", little)):
+        made = h5py.h5d.create(f.id, name, stored, space, dcpl=chunked)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, values, mtype=little if stored == big else big)
+with h5py.File(path) as f:
+    for name in (b"big", b"little"):
+        for memory in (big, little):
+            read = np.zeros_like(values)
+            h5py.h5d.open(f.id, name).read(h5py.h5s.ALL, h5py.h5s.ALL, read, mtype=memory)
+            assert (read == values).all(), (name, memory)
+"""
+
+
+@pytest.mark.parametrize("sign", ["u", "i"])
+@pytest.mark.parametrize("suffix", [".zarr", ".h5"])
+def test_bytes_of_either_order_are_the_same_numbers(tmp_path, suffix, sign):
+    run_python(BYTES_OF_BIG_ENDIAN, tmp_path / ("x" + suffix), sign)

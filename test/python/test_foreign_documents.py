@@ -187,3 +187,14 @@ def test_orders_of_before_v3_was_final_are_read(store):
             f[name][0, 1] = 9
     with h5py.File(store) as f:
         assert [f[name][0].tolist() for name in "FC"] == [[0, 9, 2]] * 2
+
+
+@pytest.mark.parametrize("dtype", [">u1", ">i1", "<u1", "<i1", ">b1"])
+def test_elements_of_one_byte_may_name_an_order(store, dtype):
+    group = zarr.open_group(store, mode="w", zarr_format=2)
+    group.create_array("a", shape=(300,), chunks=(100,), dtype="|" + dtype[1:], compressors=None)
+    values = (np.arange(300) % 2).astype("|" + dtype[1:])
+    group["a"][...] = values
+    spoil(store + "/a/.zarray", "dtype", dtype)
+    with h5py.File(store) as f:
+        assert f["a"].dtype == values.dtype and (f["a"][...] == values).all() and f["a"][7] == values[7]

@@ -140,6 +140,10 @@ bool Conversion::InitNumber(Direction direction) {
   if (mem_bytes_ == stored_bytes_) {
     const hid_t swapped = PredefinedType(dtype.kind, dtype.item_bytes, other);
     if (H5Tequal(mem_type_, swapped) <= 0) return false;
+    if (stored_bytes_ == 1) {  // HDF5 tells orders of single bytes apart
+      kind_ = Kind::kNoop;
+      return true;
+    }
     number_ = NumberConversion::Swap(stored_bytes_);
   } else if (dtype.kind == DType::Kind::kFloat && dtype.endian == Endian::kLittle &&
              std::endian::native == std::endian::little && !HasConversionCallback()) {

@@ -104,7 +104,8 @@ Result<DType> ParseTypeString(const std::string& text) {
   if (dtype.has_endian() && text[0] == '|' && dtype.item_bytes > 0) {
     return NotADType(text, "the byte order is missing");
   }
-  dtype.endian = text[0] == '>' ? Endian::kBig : Endian::kLittle;
+  // Some writers put an order before single bytes, too.
+  dtype.endian = dtype.has_endian() && text[0] == '>' ? Endian::kBig : Endian::kLittle;
   return dtype;
 }
 

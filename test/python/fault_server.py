@@ -11,6 +11,7 @@ Habits:
   tags                 strong, weak, none (and no Last-Modified), changing (with every answer)
   redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
   user, password       basic authentication; token: the header X-Token must have it
+  log_in               [user, password]: who has no cookie is sent to a page that asks for them, and back with one
   missing              the status where nothing is (404)
   s3                   HEAD is answered, not refused; folders of the root are buckets: objects are listed, put and deleted
   no_conditions        conditional PUTs are answered by 501
@@ -256,7 +257,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.habit("s3") and "list-type" in query:
             self.list_objects(path, query)
             return
-        if self.refused() or self.redirected(path):
+        if self.sent_to_log_in(path) or self.refused() or self.redirected(path):
             return
         if path.startswith(SIGNED):
             path = self.signed(path)
@@ -278,6 +279,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return
             cut = "end" if lot < 1 else cut
         self.serve(path, cut)
+
+    def sent_to_log_in(self, path):
+        """As NASA's Earthdata and other places with a single sign-on do it."""
+        if not self.habit("log_in"):
+            return False
+        back = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query).get("to", [""])[0]
+        if path == "/_log_in":
+            word = "Basic " + base64.b64encode(":".join(self.habit("log_in")).encode()).decode()
+            if self.headers.get("Authorization") == word:
+                self.reply(302, b"", [("Location", f"/_enter?code=1&to={urllib.parse.quote(back)}")])
+            else:
+                self.reply(401, b"", [("WWW-Authenticate", "Basic")])
+        elif path == "/_enter":
+            self.reply(307, b"", [("Set-Cookie", "session=good; Path=/; HttpOnly"), ("Set-Cookie", "x=1"), ("Location", back)])
+        elif "session=good" in self.headers.get("Cookie", ""):
+            return False
+        else:
+            self.reply(302, b"", [("Location", f"/_log_in?to={urllib.parse.quote(self.path)}")])
+        return True
 
     def refused(self):
         if self.path.startswith(SIGNED):

@@ -1,5 +1,6 @@
 """Stores behind HTTP servers: the same data as locally, in few requests, whatever the server does; and never
 fill for what could not be read."""
+import json
 import os
 import subprocess
 import sys
@@ -335,6 +336,41 @@ def test_passwords_come_from_netrc_and_are_never_shown(root, tmp_path):
         assert run_python(code, there) == f"{DATA[0, 0]}\n"
         wrong = run([sys.executable, "-c", code, server.url.replace("//", "//ann:hush-wrong@")])
         assert wrong.returncode != 0 and "hush" not in wrong.stderr.split("h5py.File")[-1]
+
+
+def test_a_server_that_sends_its_users_to_log_in_and_back_with_a_cookie_is_read(root, tmp_path):
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login ann password hush-hush\n")
+    netrc.chmod(0o600)
+    code = """if True:
+        import h5py, sys
+        with h5py.File(sys.argv[1] + "/v3.zarr", "r") as f, h5py.File(sys.argv[1] + "/v3.zarr", "r") as g:
+            print((f["chunked"][...] == g["sharded"][...]).all())
+        """
+    with fault_server(root, log_in=["ann", "hush-hush"]) as server:
+        assert run_python(code, server.url, NETRC=str(netrc)) == "True\n"
+        asked = server.requests()
+        # Once logged in (as often as requests went at once), nobody is sent there again.
+        assert 1 <= sum(one["path"].startswith("/_log_in") for one in asked) < 5
+        assert asked[-1]["headers"]["cookie"] == "session=good; x=1"
+        refused = run([sys.executable, "-c", code, server.url])
+        assert "PermissionError" in refused.stderr and "401" in refused.stderr
+
+
+def test_cookies_go_to_no_other_server(root, tmp_path):
+    with fault_server(root) as other, fault_server(root, more_headers=[["Set-Cookie", "a=1; Domain=localhost"],
+                                                                       ["Set-Cookie", "b=2"]]) as server:
+        refs = {name: [f"{server.url}/v3.zarr/{name}"] for name in ("zarr.json", "chunked/zarr.json")}
+        refs["chunked/c/0/0"] = [f"{server.url}/v3.zarr/chunked/c/0/0"]
+        refs["chunked/c/0/1"] = [other.url.replace("127.0.0.1", "localhost") + "/v3.zarr/chunked/c/0/1"]
+        (tmp_path / "x.json").write_text(json.dumps({"version": 1, "refs": refs}))
+        with h5py.File(tmp_path / "x.json", "r") as f:
+            f["chunked"][0]
+        assert [one["path"] for one in other.requests()] == ["/v3.zarr/chunked/c/0/1"]
+        with h5py.File(tmp_path / "x.json", "r") as f:
+            f["chunked"][0]
+        assert all("cookie" not in one["headers"] for one in other.requests())
+        assert any(one["headers"].get("cookie") == "b=2" for one in server.requests())
 
 
 def test_headers_of_a_file_go_to_the_server_and_to_no_signed_link(root, tmp_path):

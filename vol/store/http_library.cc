@@ -16,6 +16,9 @@ bool FindAll(const SystemLibrary& library, HttpLibrary* functions) {
          library.Find("curl_easy_setopt", &functions->easy_setopt) &&
          library.Find("curl_easy_getinfo", &functions->easy_getinfo) &&
          library.Find("curl_easy_strerror", &functions->easy_strerror) &&
+         library.Find("curl_share_init", &functions->share_init) &&
+         library.Find("curl_share_setopt", &functions->share_setopt) &&
+         library.Find("curl_share_cleanup", &functions->share_cleanup) &&
          library.Find("curl_slist_append", &functions->slist_append) &&
          library.Find("curl_slist_free_all", &functions->slist_free_all) &&
          library.Find("curl_multi_init", &functions->multi_init) &&

@@ -20,6 +20,9 @@ struct HttpLibrary {
   decltype(&curl_easy_setopt) easy_setopt;
   decltype(&curl_easy_getinfo) easy_getinfo;
   decltype(&curl_easy_strerror) easy_strerror;
+  decltype(&curl_share_init) share_init;
+  decltype(&curl_share_setopt) share_setopt;
+  decltype(&curl_share_cleanup) share_cleanup;
   decltype(&curl_slist_append) slist_append;
   decltype(&curl_slist_free_all) slist_free_all;
   decltype(&curl_multi_init) multi_init;

@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "store/disk_cache.h"
+#include "store/http_cookies.h"
 #include "store/http_store.h"
 #include "store/store.h"
 #include "store/url.h"
@@ -57,6 +58,8 @@ class HttpSession {
   // Where to find certificates and passwords, as the environment says; empty: libcurl's own default.
   const std::string& ca_file() const { return ca_file_; }
   const std::string& netrc_file() const { return netrc_file_; }
+  // Null where requests are signed: S3 has none. The engine's thread alone may use them.
+  HttpCookies* cookies() { return sign_ ? nullptr : &cookies_; }
 
   // What the last answer for the object at `url` said.
   struct Known {
@@ -96,6 +99,7 @@ class HttpSession {
   std::string denied_hint_;
   std::string ca_file_;
   std::string netrc_file_;
+  HttpCookies cookies_;
   std::atomic<bool> ignores_ranges_ = false;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Known> known_;  // guarded by mutex_; by the object's own URL

@@ -70,6 +70,7 @@ Status HttpTask::SetUp(const HttpLibrary& curl, CURL* handle, const RequestHead&
     set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
     if (!session_->netrc_file().empty()) set(CURLOPT_NETRC_FILE, session_->netrc_file().c_str());
   }
+  if (HttpCookies* const cookies = session_->cookies()) complete = cookies->GiveTo(curl, handle) && complete;
   return complete ? OkStatus() : InternalError(Describe() + ": libcurl refuses the request");
 }
 

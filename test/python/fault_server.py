@@ -12,7 +12,7 @@ Habits:
   redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
   user, password       basic authentication; token: the header X-Token must have it
   log_in               [user, password]: who has no cookie is sent to a page that asks for them, and back with one
-  missing              the status where nothing is (404)
+  missing              the status where nothing is (404); "page": 200 with a web page
   s3                   HEAD is answered, not refused; folders of the root are buckets: objects are listed, put and deleted
   no_conditions        conditional PUTs are answered by 501
   lost_first: N        the first N PUTs of a path are done, and answered by 500
@@ -348,7 +348,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve(self, path, cut):
         name = self.file_at(path)
         if name is None or not os.path.isfile(name):
-            self.reply(self.habit("missing", 404), b"nothing here")
+            if self.habit("missing") == "page":
+                self.reply(200, b"\n<!DOCTYPE html><html>Not found</html>", [("Content-Type", "text/html")])
+            else:
+                self.reply(self.habit("missing", 404), b"nothing here")
             return
         with open(name, "rb") as file:  # (one state of it, whatever replaces it meanwhile)
             self.serve_file(file, cut)

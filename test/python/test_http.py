@@ -238,6 +238,26 @@ def test_a_server_may_answer_403_where_nothing_is_if_told(root):
         assert run_python(code, server.url, connector="zarr missing=403") == "-1\n"
 
 
+@pytest.mark.parametrize("missing", [403, "page"])
+@pytest.mark.parametrize("consolidated", [False, True])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_stores_open_where_documents_that_are_not_there_are_refused_or_pages(tmp_path, zarr_format, consolidated, missing):
+    group = zarr.open_group(tmp_path / "x.zarr", mode="w", zarr_format=zarr_format)
+    array = group.create_array("a", shape=(20,), chunks=(10,), dtype="i4", fill_value=-1)
+    array[:10] = range(10)
+    if consolidated:
+        zarr.consolidate_metadata(tmp_path / "x.zarr")
+    with fault_server(tmp_path, missing=missing) as server:
+        with h5py.File(f"{server.url}/x.zarr", "r") as f:
+            assert f["a"][:10].tolist() == list(range(10))
+            with pytest.raises(OSError):  # never fill
+                f["a"][...]
+        with h5py.File(f"{server.url}/x.zarr/a", "r") as f:
+            assert f["a"][:10].tolist() == list(range(10))
+        with pytest.raises(PermissionError if missing == 403 else OSError, match="HTTP status 403|no Zarr store"):
+            h5py.File(f"{server.url}/y.zarr", "r")
+
+
 def test_faults_at_random_give_the_right_data_or_an_error(root):
     runs = int(os.environ.get("H5ZARR_FAULT_RUNS", "10"))
     right = 0

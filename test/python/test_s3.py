@@ -225,6 +225,17 @@ def test_without_keys_nothing_is_signed_and_nobody_else_is_asked(served, monkeyp
     assert len(asked) > 20 and not any("authorization" in one["headers"] for one in asked)
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_bucket_whose_user_may_not_list_it_says_403_of_documents_that_are_not_there(served, monkeypatch, zarr_format):
+    zarr.create_array(str(served / "bucket/b.zarr"), data=DATA, chunks=(50, 60), zarr_format=zarr_format)
+    with fault_server(served, s3=True, missing=403) as server:
+        use(monkeypatch, server.url)
+        with h5py.File("s3://bucket/b.zarr") as f:
+            np.testing.assert_array_equal(f["b"][()], DATA)
+        with pytest.raises(PermissionError, match="403"):
+            h5py.File("s3://bucket/nothing.zarr")
+
+
 def test_chunks_are_written_many_at_once(served, monkeypatch):
     with fault_server(served, s3=True, latency_ms=100) as server:
         use(monkeypatch, server.url, **KEYS)

@@ -286,8 +286,12 @@ HttpFetch::Next HttpFetch::FinishDenied() {
     outcome_.absent = true;
     return Done(OkStatus());
   }
+  std::string hint = session_->denied_hint();
+  if (hint.empty() && headers_.status == 403) {
+    hint = " (where it says so of what is not there: the setting missing=403)";
+  }
   return Done(PermissionDeniedError(Describe() + ": " + headers_.ShownStatus() +
-                                    ShownErrorCode(error_text_) + session_->denied_hint()));
+                                    ShownErrorCode(error_text_) + hint));
 }
 
 HttpFetch::Next HttpFetch::FinishNotModified() {

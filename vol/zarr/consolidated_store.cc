@@ -16,44 +16,55 @@ namespace {
 // By key. Views of the text of the consolidated metadata.
 using Documents = std::map<std::string, std::string_view, std::less<>>;
 
-class ConsolidatedStore : public Store {
+bool IsDocument(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
+  return name == kDocumentV3 || name == kArrayV2 || name == kGroupV2 || name == kAttributesV2 ||
+         name == kConsolidatedV2;
+}
+
+// A web page, as some servers send it for whatever they do not have. No document begins like that.
+bool IsPage(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '<';
+}
+
+// A remote store whose documents are asked for to see which of them there are. Servers that list nothing answer 403
+// where nothing is (S3's do, where the user may not list), others send a page: such a document is taken for absent. The
+// last that is asked for, .zgroup, is not: where all are refused, that is the error.
+class ProbedStore : public Store {
  public:
-  ConsolidatedStore(std::unique_ptr<Store> store, Buffer text, Documents documents)
-      : store_(std::move(store)), text_(std::move(text)), documents_(std::move(documents)) {}
+  explicit ProbedStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 
   std::string Describe() const override { return store_->Describe(); }
   bool read_only() const override { return true; }
   Status CheckThere() override { return store_->CheckThere(); }
-
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
     return store_->ReadBatch(ops, sink, executor);
   }
 
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
-    if (!IsDocument(key)) return store_->Read(key, generation);
+    Result<std::optional<Buffer>> bytes = store_->Read(key, generation);
+    if (!IsDocument(key)) return bytes;
+    if (!bytes.ok()) {
+      const bool is_last = key.ends_with(kGroupV2);
+      if (is_last || bytes.status().code() != StatusCode::kPermissionDenied) return bytes;
+    } else if (!*bytes || !IsPage(AsText(**bytes))) {
+      return bytes;
+    }
     if (generation != nullptr) *generation = Generation();
-    const auto found = documents_.find(key);
-    if (found == documents_.end()) return std::optional<Buffer>();
-    H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::CopyOf(AsBytes(found->second)));
-    return std::optional<Buffer>(std::move(bytes));
+    return std::optional<Buffer>();
   }
 
-  std::optional<ObjectState> StateNow(std::string_view key) override {
-    return IsDocument(key) ? std::nullopt : store_->StateNow(key);
-  }
+  std::optional<ObjectState> StateNow(std::string_view key) override { return store_->StateNow(key); }
 
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
     if (!IsDocument(key)) return store_->ObjectBytes(key);
-    const auto found = documents_.find(key);
-    if (found == documents_.end()) return std::optional<uint64_t>();
-    return std::optional<uint64_t>(found->second.size());
+    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> bytes, Read(key, nullptr));
+    return bytes ? std::optional<uint64_t>(bytes->size_bytes()) : std::nullopt;
   }
 
-  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
-    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
-    return ListKeys(documents_, prefix);
-  }
-
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override { return store_->List(prefix); }
   Status Walk(std::string_view prefix,
               const std::function<Status(std::string_view key, uint64_t bytes)>& visit) override {
     return store_->Walk(prefix, visit);
@@ -71,14 +82,40 @@ class ConsolidatedStore : public Store {
   }
 
  private:
-  static bool IsDocument(std::string_view key) {
-    const std::size_t slash = key.rfind('/');
-    const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
-    return name == kDocumentV3 || name == kArrayV2 || name == kGroupV2 || name == kAttributesV2 ||
-           name == kConsolidatedV2;
+  const std::unique_ptr<Store> store_;
+};
+
+class ConsolidatedStore : public ProbedStore {
+ public:
+  ConsolidatedStore(std::unique_ptr<Store> store, Buffer text, Documents documents)
+      : ProbedStore(std::move(store)), text_(std::move(text)), documents_(std::move(documents)) {}
+
+  Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
+    if (!IsDocument(key)) return ProbedStore::Read(key, generation);
+    if (generation != nullptr) *generation = Generation();
+    const auto found = documents_.find(key);
+    if (found == documents_.end()) return std::optional<Buffer>();
+    H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::CopyOf(AsBytes(found->second)));
+    return std::optional<Buffer>(std::move(bytes));
   }
 
-  const std::unique_ptr<Store> store_;
+  std::optional<ObjectState> StateNow(std::string_view key) override {
+    return IsDocument(key) ? std::nullopt : ProbedStore::StateNow(key);
+  }
+
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
+    if (!IsDocument(key)) return ProbedStore::ObjectBytes(key);
+    const auto found = documents_.find(key);
+    if (found == documents_.end()) return std::optional<uint64_t>();
+    return std::optional<uint64_t>(found->second.size());
+  }
+
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
+    H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
+    return ListKeys(documents_, prefix);
+  }
+
+ private:
   const Buffer text_;
   const Documents documents_;  // of text_
 };
@@ -110,7 +147,8 @@ Status AddDocuments(std::string_view members, std::string_view what, std::string
 
 bool IsParquetReferences(std::string_view text) { return FindMemberText(text, "record_size").has_value(); }
 
-Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> store, const Status& if_parquet) {
+Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> remote, const Status& if_parquet) {
+  std::unique_ptr<Store> store = std::make_unique<ProbedStore>(std::move(remote));
   Documents documents;
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> root, store->Read(kDocumentV3));
   if (root) {

@@ -1,4 +1,5 @@
 // shuffle (numcodecs Shuffle, HDF5's shuffle): the bytes of elements by significance.
+#include <algorithm>
 #include <cstring>
 
 #include "codec/byte_shuffle.h"
@@ -61,7 +62,9 @@ Result<AnyCodec> MakeShuffle(const CodecRequest& request, ConfigReader& config) 
   const uint64_t item_bytes = request.input.dtype.is_vlen() ? 1 : request.input.dtype.item_bytes;
   const int64_t fallback = request.is_numcodecs_v3 ? static_cast<int64_t>(item_bytes) : 4;
   const int64_t elem_bytes = config.Int("elementsize", fallback, 0, INT64_C(1) << 40);
-  return MakeAs<BytesCodec, Shuffle>(static_cast<uint64_t>(elem_bytes > 0 ? elem_bytes : 1));
+  // netCDF-C writes 0 and shuffles by the element's size, which HDF5's filter takes from the type.
+  const uint64_t meant = elem_bytes > 0 ? static_cast<uint64_t>(elem_bytes) : item_bytes;
+  return MakeAs<BytesCodec, Shuffle>(std::max<uint64_t>(1, meant));
 }
 
 }  // namespace h5zarr::codec

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import zlib
 from pathlib import Path
 
 import h5py
@@ -164,6 +165,28 @@ def test_nczarr(golden):
         assert [dim[0].name for dim in f["g/w"].dims] == ["/g/y", "/x"]
         assert f["t"].attrs["_FillValue"] == -1 and f["t"].attrs["_FillValue"].dtype == np.dtype("i4")
         assert f["c"][...].tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("dtype", ["|u1", "<i2", ">i2", "<f8"])
+def test_nczarr_shuffles_elements_whose_size_it_does_not_say(store, dtype):
+    """netCDF-C's own default compression: it writes an elementsize of 0."""
+    os.makedirs(f"{store}/a")
+    values = (np.arange(20) * 7.25).astype(dtype).reshape(4, 5)
+    shuffle = {"id": "shuffle", "elementsize": 0}
+    document = {"zarr_format": 2, "shape": [4, 5], "chunks": [4, 5], "dtype": dtype, "fill_value": 0, "order": "C",
+                "filters": [shuffle], "compressor": {"id": "zlib", "level": 4}}
+    with open(f"{store}/.zgroup", "w") as group, open(f"{store}/a/.zarray", "w") as array:
+        json.dump({"zarr_format": 2}, group)
+        json.dump(document, array)
+    by_significance = values.view("u1").reshape(20, values.itemsize).T.tobytes()
+    with open(f"{store}/a/0.0", "wb") as chunk:
+        chunk.write(zlib.compress(by_significance))
+    with h5py.File(store, "r+") as f:
+        assert f["a"][...].tolist() == values.tolist() and f["a"][2, 3] == values[2, 3]
+        f["a"][0] = 5
+    with open(f"{store}/a/0.0", "rb") as chunk:
+        written = np.frombuffer(zlib.decompress(chunk.read()), "u1").reshape(values.itemsize, 20).T.tobytes()
+    assert np.frombuffer(written, dtype).reshape(4, 5).tolist() == [[5] * 5, *values[1:].tolist()]
 
 
 def test_nczarr_through_h5netcdf(golden):

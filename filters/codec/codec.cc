@@ -9,4 +9,8 @@ uint64_t ChunkSpec::elems() const {
   return CheckedProduct(shape).value_or(0);
 }
 
+Status BytesCodec::DecodePart(ByteSpan, uint64_t, uint64_t, MutableByteSpan) const {
+  return InternalError(std::string(name()) + " decodes whole chunks only");
+}
+
 }  // namespace h5zarr::codec

@@ -41,6 +41,14 @@ struct CodecCost {
   double encode_ns_per_byte = 0.05;
 };
 
+// What a part of a chunk costs a decoder.
+struct PartialDecoding {
+  // A byte of a part takes up to so many times what a byte of the whole does; 0: parts cost what the whole does.
+  uint64_t slowdown = 0;
+  uint64_t unit_bytes = 1;  // about so many are decoded together
+  bool from_front = true;  // all that stands before the part is decoded with it
+};
+
 class ArrayCodec {
  public:
   virtual ~ArrayCodec() = default;
@@ -82,15 +90,12 @@ class BytesCodec {
   virtual Status Decode(ByteSpan encoded, MutableByteSpan decoded) const = 0;
   // Decodes to a size that only the data tell, at most `max_bytes` (kCorrupt beyond).
   virtual Result<Buffer> DecodeUnsized(ByteSpan encoded, uint64_t max_bytes) const = 0;
-  // Whether DecodePrefix costs what the prefix does, and not what the whole does.
-  virtual bool decodes_prefix() const { return false; }
-  // Decodes the first prefix.size() bytes, looking at no more of `encoded` than these take: what stands
-  // behind them may be damaged. kCorrupt when there are fewer. REQUIRES: decodes_prefix().
-  virtual Status DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const {
-    (void)encoded;
-    (void)prefix;
-    return InternalError(std::string(name()) + " decodes whole chunks only");
-  }
+  virtual PartialDecoding partial_decoding() const { return {}; }
+  // Decodes part.size() bytes from `offset` on, of `decoded_bytes` in all, looking at no more of `encoded` than
+  // these take: what stands elsewhere may be damaged. kCorrupt when there are fewer.
+  // REQUIRES: partial_decoding().slowdown > 0, a part that lies within; where it is from_front, offset == 0.
+  virtual Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
+                            MutableByteSpan part) const;
   // Encodes into `encoded`, of at least MaxEncodedBytes(decoded.size()); returns the bytes used.
   virtual Result<uint64_t> Encode(ByteSpan decoded, MutableByteSpan encoded) const = 0;
   virtual CodecCost cost() const { return {}; }

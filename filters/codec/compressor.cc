@@ -33,6 +33,14 @@ Status Compressor::Decode(ByteSpan encoded, MutableByteSpan decoded) const {
   return CheckDecodedSize(name(), *written, decoded.size());
 }
 
+Status Compressor::DecodeAllForPart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
+                                    MutableByteSpan part) const {
+  H5ZARR_ASSIGN_OR_RETURN(Buffer whole, Buffer::Allocate(decoded_bytes));
+  H5ZARR_RETURN_IF_ERROR(Decode(encoded, whole.span()));
+  std::copy_n(whole.data() + offset, part.size(), part.data());
+  return OkStatus();
+}
+
 Result<Buffer> Compressor::DecodeUnsized(ByteSpan encoded, uint64_t max_bytes) const {
   constexpr uint64_t kLeastBytes = 256;
   encoded = NotNull(encoded);

@@ -26,6 +26,9 @@ class Compressor : public BytesCodec {
   virtual Result<uint64_t> EncodeTo(ByteSpan decoded, MutableByteSpan encoded) const = 0;
 
   Status Corrupt(std::string_view what) const;
+  // DecodePart for what can only be decoded as a whole.
+  Status DecodeAllForPart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
+                          MutableByteSpan part) const;
 };
 
 }  // namespace h5zarr::codec

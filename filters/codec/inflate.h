@@ -3,6 +3,8 @@
 #ifndef H5ZARR_CODEC_INFLATE_H_
 #define H5ZARR_CODEC_INFLATE_H_
 
+#include <cstdint>
+
 #include "base/buffer.h"
 #include "base/status.h"
 
@@ -23,6 +25,7 @@ Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSp
 
 // Decodes the first target.size() bytes (of kGzip's first member) and looks at nothing behind them.
 // kCorrupt when there are fewer.
+inline constexpr uint64_t kInflateSlowdown = 4;  // zlib against libdeflate
 Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target);
 
 // Encodes; `target` must have DeflateBound bytes. `level` is zlib's: 0 to 9.

@@ -20,16 +20,25 @@ class Lz4 final : public Compressor {
     return kHeaderBytes + static_cast<uint64_t>(LZ4_compressBound(static_cast<int>(decoded_bytes)));
   }
   CodecCost cost() const override { return {0.4, 1.8}; }
+  PartialDecoding partial_decoding() const override { return {.slowdown = 2}; }
+  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t,
+                    MutableByteSpan part) const override {
+    H5ZARR_ASSIGN_OR_RETURN(const uint32_t claimed, ClaimedBytes(encoded));
+    H5ZARR_RETURN_IF_ERROR(CheckDecodedSize(name(), claimed, decoded_bytes));
+    if (part.empty()) return OkStatus();
+    const int wanted = static_cast<int>(part.size());
+    const int written = LZ4_decompress_safe_partial(
+        reinterpret_cast<const char*>(encoded.data() + kHeaderBytes),
+        reinterpret_cast<char*>(part.data()), static_cast<int>(encoded.size() - kHeaderBytes), wanted,
+        wanted);
+    return written == wanted ? OkStatus()
+                             : Corrupt("the block does not hold its first " +
+                                       std::to_string(part.size()) + " bytes");
+  }
 
  protected:
   Result<uint64_t> DecodeUpTo(ByteSpan encoded, MutableByteSpan target) const override {
-    if (encoded.size() < kHeaderBytes || encoded.size() - kHeaderBytes > INT32_MAX) {
-      return Corrupt(std::to_string(encoded.size()) + " bytes, expected 4 to 2^31 + 3");
-    }
-    const uint32_t claimed = LoadLe32(encoded.data());
-    if (claimed > LZ4_MAX_INPUT_SIZE) {
-      return Corrupt("a size of " + std::to_string(claimed) + " is more than a block can hold");
-    }
+    H5ZARR_ASSIGN_OR_RETURN(const uint32_t claimed, ClaimedBytes(encoded));
     if (claimed > target.size()) return OutOfRangeError("target too small");
     const int written = LZ4_decompress_safe(
         reinterpret_cast<const char*>(encoded.data() + kHeaderBytes),
@@ -58,6 +67,18 @@ class Lz4 final : public Compressor {
   }
 
  private:
+  // The decoded size that the header says.
+  Result<uint32_t> ClaimedBytes(ByteSpan encoded) const {
+    if (encoded.size() < kHeaderBytes || encoded.size() - kHeaderBytes > INT32_MAX) {
+      return Corrupt(std::to_string(encoded.size()) + " bytes, expected 4 to 2^31 + 3");
+    }
+    const uint32_t claimed = LoadLe32(encoded.data());
+    if (claimed > LZ4_MAX_INPUT_SIZE) {
+      return Corrupt("a size of " + std::to_string(claimed) + " is more than a block can hold");
+    }
+    return claimed;
+  }
+
   int acceleration_;
 };
 

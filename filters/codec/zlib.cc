@@ -16,9 +16,9 @@ class Zlib final : public Compressor {
     H5ZARR_RETURN_IF_ERROR(BoundedSum(name(), decoded_bytes, 64, UINT64_MAX / 2).status());
     return DeflateBound(DeflateFraming::kZlib, decoded_bytes);
   }
-  bool decodes_prefix() const override { return true; }
-  Status DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const override {
-    return InflatePrefix(DeflateFraming::kZlib, encoded, prefix).WithContext(name());
+  PartialDecoding partial_decoding() const override { return {.slowdown = kInflateSlowdown}; }
+  Status DecodePart(ByteSpan encoded, uint64_t, uint64_t, MutableByteSpan part) const override {
+    return InflatePrefix(DeflateFraming::kZlib, encoded, part).WithContext(name());
   }
   CodecCost cost() const override { return {1.8, level_ <= 1 ? 8.0 : level_ <= 6 ? 25.0 : 60.0}; }
 

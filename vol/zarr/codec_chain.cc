@@ -397,16 +397,24 @@ Status CodecChain::DecodeInto(ByteSpan encoded, MutableByteSpan target,
   return impl_->DecodeInto(encoded, target, executor);
 }
 
-bool CodecChain::decodes_prefix() const {
-  return !impl_->dtype.is_vlen() && impl_->sharding == nullptr && impl_->array_codecs.empty() &&
-         !impl_->bytes_codecs.empty() && impl_->bytes_codecs[0]->decodes_prefix();
+codec::PartialDecoding CodecChain::partial_decoding() const {
+  const bool decodes_to_elems = !impl_->dtype.is_vlen() && impl_->sharding == nullptr &&
+                                impl_->array_codecs.empty() && !impl_->bytes_codecs.empty();
+  return decodes_to_elems ? impl_->bytes_codecs[0]->partial_decoding() : codec::PartialDecoding();
 }
 
-Status CodecChain::DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const {
-  if (!decodes_prefix() || prefix.size() > impl_->decoded_bytes) {
-    return InternalError("DecodePrefix of a chain, or a size, that it is not for");
+bool CodecChain::decodes_cut_off() const {
+  const codec::PartialDecoding partial = partial_decoding();
+  return partial.slowdown > 0 && partial.from_front && impl_->bytes_codecs.size() == 1;
+}
+
+Status CodecChain::DecodePart(ByteSpan encoded, uint64_t offset, MutableByteSpan part) const {
+  const codec::PartialDecoding partial = partial_decoding();
+  if (partial.slowdown == 0 || (partial.from_front && offset > 0) || offset > impl_->decoded_bytes ||
+      part.size() > impl_->decoded_bytes - offset) {
+    return InternalError("DecodePart of a chain, or a part, that it is not for");
   }
-  return impl_->DecodePrefix(encoded, prefix);
+  return impl_->DecodePart(encoded, offset, part);
 }
 
 Result<DecodedChunk> CodecChain::Decode(ByteSpan encoded) const {

@@ -73,10 +73,12 @@ class CodecChain {
   // size; with an `executor` the inner chunks of a shard at once. Not for vlen types. kCorrupt names
   // what contradicts. Thread-safe.
   Status DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor = nullptr) const;
-  // Whether the head of a chunk can be had for less than all of it, and then the first `prefix.size()` of
-  // its decoded bytes. What stands behind them is not looked at, unless a checksum is over all.
-  bool decodes_prefix() const;
-  Status DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const;
+  // Whether a part of a chunk can be had for less than all of it, and then part.size() of its decoded bytes from
+  // `offset` on (codec::BytesCodec). What stands elsewhere is not looked at, unless a checksum is over all.
+  codec::PartialDecoding partial_decoding() const;
+  // Whether DecodePart takes the front of what is stored for all of it: kCorrupt where it is too short.
+  bool decodes_cut_off() const;
+  Status DecodePart(ByteSpan encoded, uint64_t offset, MutableByteSpan part) const;
   // Any type.
   Result<DecodedChunk> Decode(ByteSpan encoded) const;
   // `elems` as DecodedChunk::elems. Inner chunks of a shard that hold nothing but fill are left

@@ -47,7 +47,7 @@ struct CodecChain::Impl {
   }
 
   Status DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor = nullptr) const;
-  Status DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const;
+  Status DecodePart(ByteSpan encoded, uint64_t offset, MutableByteSpan part) const;
   Result<DecodedChunk> DecodeVlen(ByteSpan encoded) const;
   // Undoes all byte codecs; the result lies in `encoded` itself or in `*holder`.
   Result<ByteSpan> DecodeBytes(ByteSpan encoded, std::size_t down_to, Buffer* holder) const;

@@ -101,10 +101,11 @@ Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target,
   return OkStatus();
 }
 
-Status CodecChain::Impl::DecodePrefix(ByteSpan encoded, MutableByteSpan prefix) const {
+Status CodecChain::Impl::DecodePart(ByteSpan encoded, uint64_t offset, MutableByteSpan part) const {
   Buffer holder;
   H5ZARR_ASSIGN_OR_RETURN(const ByteSpan last, DecodeBytes(encoded, 1, &holder));
-  return bytes_codecs[0]->DecodePrefix(last, prefix).WithContext(bytes_codecs[0]->name());
+  return bytes_codecs[0]->DecodePart(last, decoded_bytes, offset, part)
+      .WithContext(bytes_codecs[0]->name());
 }
 
 Status CodecChain::Impl::DecodeArrayCodecs(ByteSpan encoded, MutableByteSpan target) const {

@@ -14,8 +14,8 @@ namespace {
 constexpr int kAttempts = 5;
 // A rough price of copying, in nanoseconds a byte.
 constexpr double kCopyNsPerByte = 0.15;
-// A decoder that can stop takes up to this many times as long for a byte.
-constexpr uint64_t kPrefixShare = 4;
+// A smaller chunk that may be kept is decoded as a whole at once.
+constexpr uint64_t kLeastForPartBytes = 256 << 10;
 // A shard of at most so many bytes is read at once, with its index.
 constexpr uint64_t kSmallShardBytes = 16 << 10;
 
@@ -23,8 +23,12 @@ double SinkCostNs(const ReadJob& job, uint64_t bytes) {
   const CodecChain& leaf = job.array->leaf();
   const double copy =
       kCopyNsPerByte * static_cast<double>(job.task.elems * job.array->elem_bytes());
-  return leaf.is_identity() ? copy + kCopyNsPerByte * static_cast<double>(bytes)
-                            : copy + leaf.decode_cost_ns();
+  if (leaf.is_identity()) return copy + kCopyNsPerByte * static_cast<double>(bytes);
+  if (job.part_bytes == 0) return copy + leaf.decode_cost_ns();
+  const codec::PartialDecoding partial = leaf.partial_decoding();
+  const double share = static_cast<double>((job.part_bytes + partial.unit_bytes) * partial.slowdown) /
+                       static_cast<double>(leaf.decoded_bytes());
+  return copy + std::min(share, 1.0) * leaf.decode_cost_ns();
 }
 
 // Whether a shard is so small that opening it once more, for what its index says, costs more than reading all
@@ -93,6 +97,11 @@ Status ReadBatch::RunOnce() {
   DropOtherStates();
   H5ZARR_RETURN_IF_ERROR(PlanOps());
   H5ZARR_RETURN_IF_ERROR(RunLocal());
+  H5ZARR_RETURN_IF_ERROR(RunStores());
+  return ReadCutOffAgain();
+}
+
+Status ReadBatch::RunStores() {
   for (auto& [store, todo] : stores_) {
     auto sink = [this, &todo = todo](std::size_t index, const ReadResult& result) {
       return OnData(todo.ops[index], todo.refs[index], result);
@@ -100,6 +109,17 @@ Status ReadBatch::RunOnce() {
     H5ZARR_RETURN_IF_ERROR(store->ReadBatch(todo.ops, sink, executor_));
   }
   return OkStatus();
+}
+
+// Reads all of the chunks whose front was not enough.
+Status ReadBatch::ReadCutOffAgain() {
+  stores_.clear();
+  for (uint32_t i = 0; i < jobs_.size(); ++i) {
+    if (!jobs_[i].wants_more) continue;
+    H5ZARR_ASSIGN_OR_RETURN(const Place place, Locate(jobs_[i]));
+    AddWholeOp(i, place);
+  }
+  return RunStores();
 }
 
 Status ReadBatch::CheckDocuments() const {
@@ -275,10 +295,39 @@ Status ReadBatch::PlanOps() {
       H5ZARR_RETURN_IF_ERROR(CheckKept(need));
       local_jobs_.push_back(i);
     } else if (!HasWindows(*jobs_[i].array) || !AddWindows(i, place)) {
+      ChoosePart(jobs_[i]);
       AddWholeOp(i, place);
     }
   }
   return OkStatus();
+}
+
+// Sees to it that only a part of the chunk is decoded, where that is clearly less and enough. Such a chunk is not
+// kept; one that is returned to is decoded as a whole, and kept.
+void ReadBatch::ChoosePart(ReadJob& job) {
+  const CodecChain& leaf = job.array->leaf();
+  job.part_offset_bytes = job.part_bytes = 0;
+  job.wants_more = false;
+  const codec::PartialDecoding partial = leaf.partial_decoding();
+  if (!job.plan || partial.slowdown == 0) return;
+  if (job.keep && leaf.decoded_bytes() < kLeastForPartBytes) return;
+  uint64_t begin = leaf.decoded_bytes(), end = 0;
+  job.plan->ForEachPiece(job.task, [&](const Piece& piece) {
+    uint64_t piece_end = piece.chunk_offset_bytes + job.array->elem_bytes();
+    for (std::size_t dim = 0; dim < piece.dims; ++dim) {
+      piece_end += (piece.counts[dim] - 1) * static_cast<uint64_t>(piece.chunk_strides_bytes[dim]);
+    }
+    begin = std::min(begin, piece.chunk_offset_bytes);
+    end = std::max(end, piece_end);
+  });
+  if (partial.from_front) begin = 0;
+  if (end <= begin || end - begin + partial.unit_bytes > leaf.decoded_bytes() / partial.slowdown) return;
+  if (job.keep && job.array->history.Earned(job.task.id, leaf.decode_cost_ns(), leaf.decode_cost_ns())) {
+    return;
+  }
+  job.keep = false;
+  job.part_offset_bytes = begin;
+  job.part_bytes = end - begin;
 }
 
 ReadBatch::StoreOps& ReadBatch::OpsOf(Store* store) {
@@ -298,12 +347,29 @@ const std::string& ReadBatch::KeyOf(const ReadJob& job) {
   return last_key_;
 }
 
+// How many of the stored bytes are likely to hold the part, were it to compress as all of the chunk does; all, where
+// that is not clearly less.
+uint64_t ReadBatch::FrontBytes(const ReadJob& job, uint64_t stored_bytes) {
+  constexpr double kMargin = 1.5;
+  constexpr uint64_t kHeadersBytes = 4 << 10;
+  const CodecChain& leaf = job.array->leaf();
+  if (job.part_bytes == 0 || job.wants_more || !leaf.decodes_cut_off()) return stored_bytes;
+  const uint64_t decoded_bytes = job.part_bytes + leaf.partial_decoding().unit_bytes;
+  const double share = static_cast<double>(decoded_bytes) / static_cast<double>(leaf.decoded_bytes());
+  const double guess = kMargin * share * static_cast<double>(stored_bytes) + kHeadersBytes;
+  return guess < static_cast<double>(stored_bytes) / 2 ? static_cast<uint64_t>(guess) : stored_bytes;
+}
+
 void ReadBatch::AddWholeOp(uint32_t job_index, const Place& place) {
-  const ReadJob& job = jobs_[job_index];
+  ReadJob& job = jobs_[job_index];
   StoreOps& out = OpsOf(job.array->store);
   ReadOp op;
   op.key = KeyOf(job);
-  if (!place.whole_object) op.range = ByteRange::Span(place.offset, place.length);
+  if (!place.whole_object) {
+    const uint64_t bytes = FrontBytes(job, place.length);
+    job.cut_off = bytes < place.length;
+    op.range = ByteRange::Span(place.offset, bytes);
+  }
   op.expected = place.generation;
   op.sink_cost_ns = SinkCostNs(job, job.array->leaf().decoded_bytes());
   out.ops.push_back(std::move(op));
@@ -327,11 +393,11 @@ Status ReadBatch::RunLocal() {
   });
 }
 
-Status ReadBatch::Scatter(ReadJob& job, const std::byte* elems) const {
+Status ReadBatch::Scatter(ReadJob& job, const std::byte* elems, uint64_t first_byte) const {
   if (!job.plan) return OkStatus();
   const uint64_t elem_bytes = job.array->elem_bytes();
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
-    CopyStrided(elems + piece.chunk_offset_bytes, piece.chunk_strides(),
+    CopyStrided(elems + (piece.chunk_offset_bytes - first_byte), piece.chunk_strides(),
                 job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(),
                 elem_bytes);
   });
@@ -406,20 +472,6 @@ Status ReadBatch::OnWholeIdentity(ReadJob& job, ByteSpan bytes) {
   return Scatter(job, bytes.data());
 }
 
-// How many of the decoded chunk's first bytes hold all that is wanted of it.
-uint64_t ReadBatch::WantedPrefix(const ReadJob& job) {
-  if (!job.plan) return job.array->leaf().decoded_bytes();
-  uint64_t wanted_bytes = 0;
-  job.plan->ForEachPiece(job.task, [&](const Piece& piece) {
-    uint64_t end = piece.chunk_offset_bytes + job.array->elem_bytes();
-    for (std::size_t dim = 0; dim < piece.dims; ++dim) {
-      end += (piece.counts[dim] - 1) * static_cast<uint64_t>(piece.chunk_strides_bytes[dim]);
-    }
-    wanted_bytes = std::max(wanted_bytes, end);
-  });
-  return wanted_bytes;
-}
-
 // Decodes to the caller's memory itself where the whole chunk is wanted as it lies.
 Status ReadBatch::DecodeDirect(ReadJob& job, ByteSpan bytes, bool* done) {
   const CodecChain& leaf = job.array->leaf();
@@ -451,13 +503,16 @@ Status ReadBatch::OnEncoded(ReadJob& job, ByteSpan bytes) {
   bool done = false;
   H5ZARR_RETURN_IF_ERROR(DecodeDirect(job, bytes, &done));
   if (done) return OkStatus();
-  const uint64_t prefix_bytes = WantedPrefix(job);
-  const bool head = prefix_bytes <= leaf.decoded_bytes() / kPrefixShare && leaf.decodes_prefix();
+  const bool in_part = job.part_bytes > 0;
   H5ZARR_ASSIGN_OR_RETURN(Buffer scratch,
-                          scratch_.Take(head ? prefix_bytes : leaf.decoded_bytes()));
-  const Status status = head ? leaf.DecodePrefix(bytes, scratch.span())
-                             : leaf.DecodeInto(bytes, scratch.span());
-  if (status.ok()) H5ZARR_RETURN_IF_ERROR(Scatter(job, scratch.data()));
+                          scratch_.Take(in_part ? job.part_bytes : leaf.decoded_bytes()));
+  const Status status = in_part ? leaf.DecodePart(bytes, job.part_offset_bytes, scratch.span())
+                                : leaf.DecodeInto(bytes, scratch.span());
+  if (job.cut_off && status.code() == StatusCode::kCorrupt) {
+    job.wants_more = true;
+    return OkStatus();
+  }
+  if (status.ok()) H5ZARR_RETURN_IF_ERROR(Scatter(job, scratch.data(), job.part_offset_bytes));
   scratch_.Return(std::move(scratch));
   return status;
 }

@@ -31,6 +31,11 @@ struct ReadJob {
   bool keep = false;
   bool keep_whole = false;  // ArrayOptions::keep_whole_bytes
   bool done = false;        // read along with the index of its shard
+  // What is decoded of the chunk; no bytes: all of it.
+  uint64_t part_offset_bytes = 0;
+  uint64_t part_bytes = 0;
+  bool cut_off = false;      // only the front of what is stored is read, for the part
+  bool wants_more = false;   // which did not do
   ChunkCache::Ptr loaded;
 };
 
@@ -108,12 +113,17 @@ class ReadBatch {
   void AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece,
                        uint32_t piece_ordinal, const Split& split);
   void AddWindowOp(const DataOp& ref, const Place& place, uint64_t window_bytes);
+  static void ChoosePart(ReadJob& job);
+  static uint64_t FrontBytes(const ReadJob& job, uint64_t stored_bytes);
   void AddWholeOp(uint32_t job_index, const Place& place);
+  Status RunStores();
+  Status ReadCutOffAgain();
   StoreOps& OpsOf(Store* store);
   const std::string& KeyOf(const ReadJob& job);
 
   Status RunLocal();
-  Status Scatter(ReadJob& job, const std::byte* elems) const;
+  // `elems`: the decoded chunk from its byte `first_byte` on.
+  Status Scatter(ReadJob& job, const std::byte* elems, uint64_t first_byte = 0) const;
   void FillJob(ReadJob& job) const;
   Status OnData(const ReadOp& op, const DataOp& ref, const ReadResult& result);
   Status OnWindow(ReadJob& job, const ReadOp& op, const Window& window, const ReadResult& result);
@@ -122,7 +132,6 @@ class ReadBatch {
   static bool IsCutOffEdge(const ReadJob& job, uint64_t bytes);
   Status OnWholeIdentity(ReadJob& job, ByteSpan bytes);
   Status OnEncoded(ReadJob& job, ByteSpan bytes);
-  static uint64_t WantedPrefix(const ReadJob& job);
   Status DecodeDirect(ReadJob& job, ByteSpan bytes, bool* done);
   void KeepAlive(ReadJob& job, std::shared_ptr<const void> owner);
 

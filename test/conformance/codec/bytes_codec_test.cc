@@ -181,6 +181,102 @@ TEST_CASE("damaged data are an error or decode within bounds") {
   });
 }
 
+// Begins and sizes of parts of so many bytes.
+std::vector<std::pair<std::size_t, std::size_t>> PartsOf(std::size_t bytes, bool from_front) {
+  std::vector<std::pair<std::size_t, std::size_t>> parts;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, bytes / 7, bytes / 2, bytes}) {
+    parts.emplace_back(0, size);
+    if (from_front) continue;
+    parts.emplace_back((bytes - size) / 3, size);
+    parts.emplace_back(bytes - size, size);
+  }
+  return parts;
+}
+
+// Runs `function` on every subject that decodes parts.
+template <typename Function>
+void ForEachPartialSubject(Function&& function) {
+  int subjects = 0;
+  ForEachSubject([&](const ByteSubject&, const BytesCodec& codec) {
+    if (codec.partial_decoding().slowdown == 0) return;
+    ++subjects;
+    function(codec, codec.partial_decoding().from_front);
+  });
+  CHECK(subjects >= 10);
+}
+
+TEST_CASE("a part of a chunk is what the whole has there") {
+  GuardedBuffer in(2 * kMostBytes);
+  GuardedBuffer out(kMostBytes);
+  ForEachPartialSubject([&](const BytesCodec& codec, bool from_front) {
+    for (const std::size_t bytes : {1, 17, 4099, 300'007, 1 << 20}) {
+      for (const Bytes& data : {Ramp(bytes), Noise(bytes, 5)}) {
+        const ByteSpan encoded = in.Put(EncodeWith(codec, data));
+        for (const auto& [begin, size] : PartsOf(bytes, from_front)) {
+          INFO(size << " from " << begin << " of " << bytes << " bytes");
+          const MutableByteSpan part = out.Last(size);
+          const Status status = codec.DecodePart(encoded, bytes, begin, part);
+          INFO(status.message());
+          REQUIRE(status.ok());
+          REQUIRE(Same(part, ByteSpan(data).subspan(begin, size)));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("a part decodes whatever stands behind it") {
+  const Bytes data = Noise(1 << 20, 3);
+  for (const char* name : {"gzip", "zlib", "zstd", "lz4", "blosc"}) {
+    INFO(name);
+    const auto codec = MakeSubject<BytesCodec>(name, "{}", ChunkSpec{DType::Uint(1), {1}});
+    Bytes encoded = EncodeWith(*codec, data);
+    for (std::size_t i = encoded.size() / 2; i < encoded.size(); ++i) encoded[i] ^= std::byte{0x5a};
+    Bytes part(60'000);
+    REQUIRE(codec->DecodePart(encoded, data.size(), 0, part).ok());
+    CHECK(Same(part, ByteSpan(data).first(part.size())));
+  }
+}
+
+TEST_CASE("a part of data that break off is corrupt") {
+  const Bytes data = Noise(1 << 20, 3);
+  ForEachPartialSubject([&](const BytesCodec& codec, bool) {
+    const Bytes encoded = EncodeWith(codec, data);
+    Bytes part(data.size() / 2);
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, std::size_t{1000}, encoded.size() / 3}) {
+      INFO(bytes << " of " << encoded.size() << " bytes");
+      const ByteSpan cut = ByteSpan(encoded).first(bytes);
+      CHECK(codec.DecodePart(cut, data.size(), 0, part).code() == StatusCode::kCorrupt);
+    }
+    Bytes beyond(data.size() + 1);
+    CHECK(codec.DecodePart(encoded, beyond.size(), 0, beyond).code() == StatusCode::kCorrupt);
+  });
+}
+
+TEST_CASE("a part of damaged data is an error or decodes within bounds") {
+  GuardedBuffer in(16384);
+  GuardedBuffer out(8192);
+  ForEachPartialSubject([&](const BytesCodec& codec, bool from_front) {
+    std::mt19937 random(23);
+    for (const Bytes& data : {Ramp(56), Ramp(56 * 60), Noise(56 * 20, 1)}) {
+      const Bytes encoded = EncodeWith(codec, data);
+      for (int round = 0; round < 300; ++round) {
+        Bytes damaged = encoded;
+        const std::size_t reach = random() % 2 == 0 ? std::min<std::size_t>(40, damaged.size())
+                                                    : damaged.size();
+        for (unsigned flips = 1 + random() % 4; flips > 0; --flips) {
+          damaged[random() % reach] = static_cast<std::byte>(random());
+        }
+        const std::size_t begin = from_front ? 0 : random() % data.size();
+        const std::size_t size = random() % (data.size() - begin);
+        const Status status =
+            codec.DecodePart(in.Put(damaged), data.size(), begin, out.Last(size));
+        if (!status.ok()) CHECK(IsDataError(status));
+      }
+    }
+  });
+}
+
 TEST_CASE("a byte codec may be used by many threads at once") {
   ForEachSubject([&](const ByteSubject& subject, const BytesCodec& codec) {
     std::atomic<int> failures = 0;

@@ -77,6 +77,46 @@ TEST_CASE("a zstd frame with a wrong checksum is corrupt") {
   CHECK(codec->Decode(encoded, decoded).code() == StatusCode::kCorrupt);
 }
 
+TEST_CASE("a part of a zstd frame with a checksum is not believed without it") {
+  const Bytes data = Noise(1 << 20, 1);
+  Bytes encoded = EncodeWith(*Make("zstd", R"({"checksum": true})"), data);
+  CHECK(Make("zstd", R"({"checksum": true})")->partial_decoding().slowdown == 0);
+  const auto codec = Make("zstd");  // as metadata say that others wrote
+  Bytes part(1000);
+  REQUIRE(codec->DecodePart(encoded, data.size(), 0, part).ok());
+  CHECK(part == Bytes(data.begin(), data.begin() + 1000));
+  encoded.back() ^= std::byte{1};
+  CHECK(codec->DecodePart(encoded, data.size(), 0, part).code() == StatusCode::kCorrupt);
+}
+
+TEST_CASE("a part of a zstd frame whose window is larger than a stream may have decodes") {
+  const Bytes data = Ramp(1000);
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 30);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+  Bytes encoded(2000);
+  ZSTD_inBuffer in{data.data(), data.size(), 0};
+  ZSTD_outBuffer out{encoded.data(), encoded.size(), 0};
+  REQUIRE(ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush) == 0);
+  REQUIRE(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end) == 0);
+  ZSTD_freeCCtx(context);
+  encoded.resize(out.pos);
+  Bytes part(300);
+  REQUIRE(Make("zstd")->DecodePart(encoded, data.size(), 0, part).ok());
+  CHECK(part == Bytes(data.begin(), data.begin() + 300));
+}
+
+TEST_CASE("a part of a blosc chunk that no items begin or end with decodes") {
+  const Bytes data = Ramp(100'003);  // of items of 8
+  const auto codec = MakeSubject<BytesCodec>("blosc", R"({"typesize": 8})", kByteSpec);
+  const Bytes encoded = EncodeWith(*codec, data);
+  for (const auto& [begin, size] : {std::pair{3, 10}, {99'990, 13}, {100'002, 1}}) {
+    Bytes part(static_cast<std::size_t>(size));
+    REQUIRE(codec->DecodePart(encoded, data.size(), static_cast<uint64_t>(begin), part).ok());
+    CHECK(part == Bytes(data.begin() + begin, data.begin() + begin + size));
+  }
+}
+
 TEST_CASE("a checksum that differs is corrupt, and both are named") {
   for (const char* name : {"crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"}) {
     INFO(name);

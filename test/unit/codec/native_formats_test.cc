@@ -54,31 +54,5 @@ TEST_CASE("an LZ4 chunk of blocks, one of them stored, decodes") {
   CHECK(Failure("hdf5_lz4", no_block_size, 5) == StatusCode::kCorrupt);
 }
 
-TEST_CASE("the head of a deflate stream decodes whatever stands behind it") {
-  const Bytes data = Noise(200'000, 3);
-  for (const char* name : {"zlib", "gzip"}) {
-    INFO(name);
-    const auto codec = Make(name);
-    Bytes encoded = EncodeWith(*codec, data);
-    REQUIRE(codec->decodes_prefix());
-    for (std::size_t i = encoded.size() / 2; i < encoded.size(); ++i) encoded[i] ^= std::byte{0x5a};
-    for (const std::size_t size : {0, 1, 216, 60'000}) {
-      Bytes head(size);
-      REQUIRE(codec->DecodePrefix(encoded, head).ok());
-      CHECK(head == Bytes(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)));
-    }
-    Bytes more(60'000);
-    CHECK(codec->DecodePrefix(ByteSpan(encoded).first(1000), more).code() == StatusCode::kCorrupt);
-    CHECK(codec->DecodePrefix(Bytes(1000), more).code() == StatusCode::kCorrupt);
-    const Bytes whole = EncodeWith(*codec, Ramp(100));
-    Bytes beyond(101);
-    CHECK(codec->DecodePrefix(whole, beyond).code() == StatusCode::kCorrupt);
-    Bytes all(100);
-    CHECK(codec->DecodePrefix(whole, all).ok());
-    CHECK(all == Ramp(100));
-  }
-  CHECK_FALSE(Make("zstd")->decodes_prefix());
-}
-
 }  // namespace
 }  // namespace h5zarr::codec

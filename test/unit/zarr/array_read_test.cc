@@ -73,6 +73,102 @@ TEST_CASE("many small chunks are not kept by who reads all of them again") {
   CHECK(f.store.batches == 4);
 }
 
+// Two chunks of 8 planes of 64 KiB, which do not compress.
+struct Planes : Fixture {
+  explicit Planes(const CodecSpec& codec, std::vector<uint64_t> chunk_shape = {8, 256, 128})
+      : Fixture(Metadata({16, 256, 128}, std::move(chunk_shape), DType::Uint(2), {codec})) {
+    std::vector<uint16_t> values(16 * 256 * 128);
+    uint32_t state = 1;
+    for (uint16_t& value : values) {
+      state = state * 1664525 + 1013904223;
+      value = static_cast<uint16_t>(state >> 16);
+    }
+    WriteBox(*array, {0, 0, 0}, {16, 256, 128}, values);
+    Open();
+  }
+  std::vector<uint16_t> Plane(uint64_t plane) {
+    return ReadBox<uint16_t>(*array, {plane, 0, 0}, {1, 256, 128});
+  }
+  // From the byte on that is the `share`-th part.
+  void DamageLast(const std::string& key, double share) {
+    std::string bytes = store.Bytes(key);
+    const auto size = static_cast<double>(bytes.size());
+    for (auto i = static_cast<std::size_t>(size * share); i < bytes.size(); ++i) bytes[i] ^= 0x5a;
+    store.Put(key, bytes);
+  }
+};
+
+TEST_CASE("who wants the front of a large chunk decodes that much of it, and who returns all of it") {
+  // LZ4 blocks, of which blosc's are by default, have nothing that tells of damage.
+  for (const auto& [name, notices] : {std::pair{"gzip", true}, {"zstd", true}, {"numcodecs.lz4", false}, {"blosc", false}}) {
+    INFO(name);
+    Planes f({name, Json::object()});
+    const std::vector<uint16_t> plane = f.Plane(8);
+    f.Open();
+    f.DamageLast("a/c/1/0/0", 0.5);
+    CHECK(f.Plane(8) == plane);
+    std::vector<uint16_t> again;
+    const Status status = TryReadBox(*f.array, {8, 0, 0}, {1, 256, 128}, &again);
+    CHECK(status.code() == (notices ? StatusCode::kCorrupt : StatusCode::kOk));
+  }
+}
+
+TEST_CASE("of a large inner chunk whose front is wanted little more than that is read") {
+  for (const char* name : {"gzip", "zstd", "numcodecs.lz4"}) {
+    INFO(name);
+    Planes f(Sharded({16, 256, 128}, {{name, Json::object()}}), {16, 256, 128});
+    f.store.ResetCounts();
+    const std::vector<uint16_t> plane = f.Plane(0);
+    CHECK(f.store.read_bytes < 350'000);  // of a million
+    const std::vector<uint16_t> all = ReadBox<uint16_t>(*f.array, {0, 0, 0}, {16, 256, 128});
+    CHECK(plane == std::vector<uint16_t>(all.begin(), all.begin() + 256 * 128));
+  }
+}
+
+TEST_CASE("a front that compresses worse than the rest is read again with the rest") {
+  for (const char* name : {"gzip", "zstd", "numcodecs.lz4"}) {
+    INFO(name);
+    Fixture f(Metadata({1 << 22}, {1 << 22}, DType::Uint(1), {Sharded({1 << 22}, {{name, Json::object()}})}));
+    std::vector<uint8_t> values(1 << 22);
+    uint32_t state = 1;
+    for (std::size_t i = 0; i < 1 << 18; ++i) {
+      state = state * 1664525 + 1013904223;
+      values[i] = static_cast<uint8_t>(state >> 24);
+    }
+    WriteBox(*f.array, {0}, {1 << 22}, values);
+    f.Open();
+    f.store.ResetCounts();
+    const auto front = ReadBox<uint8_t>(*f.array, {5}, {100'000});
+    CHECK(front == std::vector<uint8_t>(values.begin() + 5, values.begin() + 100'005));
+    CHECK(f.store.reads == 3);  // index, front, all
+    CHECK(f.store.read_bytes < 400'000);
+  }
+}
+
+TEST_CASE("who reads plane after plane of large chunks fetches each chunk twice") {
+  Planes f({"zstd", Json::object()});
+  f.store.ResetCounts();
+  for (uint64_t plane = 0; plane < 16; ++plane) f.Plane(plane);
+  CHECK(f.store.reads == 4);
+}
+
+TEST_CASE("rows in the middle of a large blosc chunk decode by themselves") {
+  Planes f({"blosc", Json{{"blocksize", 32768}}});
+  const std::vector<uint16_t> rows = ReadBox<uint16_t>(*f.array, {5, 3, 0}, {1, 4, 128});
+  f.Open();
+  f.DamageLast("a/c/0/0/0", 0.9);
+  CHECK(ReadBox<uint16_t>(*f.array, {5, 3, 0}, {1, 4, 128}) == rows);
+}
+
+TEST_CASE("an element of a small chunk is decoded with the whole of it") {
+  Fixture f(Metadata({100'000}, {100'000}, DType::Uint(2), {{"zstd", Json::object()}}));
+  WriteBox(*f.array, {0}, {100'000}, Iota<uint16_t>(100'000));
+  f.Open();
+  f.store.ResetCounts();
+  for (uint64_t i = 0; i < 10; ++i) ReadBox<uint16_t>(*f.array, {i}, {1});
+  CHECK(f.store.reads == 1);
+}
+
 TEST_CASE("absent chunks read as fill") {
   ArrayMetadata metadata = Metadata({5, 7}, {2, 3});
   metadata.fill.bytes = {std::byte{9}, std::byte{0}};

@@ -33,8 +33,6 @@ std::string RefKey(std::string_view kind, std::string_view spelling, std::string
   return RefFolder(kind, spelling) + "/" + std::string(file);
 }
 
-bool IsLocalFolder(const Store& store) { return store.Describe().starts_with("file://"); }
-
 Status CheckRefName(std::string_view name) {
   const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -160,7 +158,7 @@ Result<std::optional<ObjectId>> Repository::ReadRef(const std::string& key) cons
 // The key of a ref that is there, by one of its spellings; nothing where it is not.
 Result<std::optional<std::string>> Repository::FindKey(std::string_view kind, std::string_view name,
                                                        std::string_view file) const {
-  for (const std::string& spelling : RefSpellings(name, IsLocalFolder(*store_))) {
+  for (const std::string& spelling : RefSpellings(name, store_->is_local_folder())) {
     const std::string key = RefKey(kind, spelling, file);
     H5ZARR_ASSIGN_OR_RETURN(const auto bytes, store_->ObjectBytes(key));
     if (bytes) return std::optional<std::string>(key);
@@ -169,7 +167,7 @@ Result<std::optional<std::string>> Repository::FindKey(std::string_view kind, st
 }
 
 Result<std::optional<ObjectId>> Repository::ReadRefNamed(std::string_view kind, std::string_view name) const {
-  for (const std::string& spelling : RefSpellings(name, IsLocalFolder(*store_))) {
+  for (const std::string& spelling : RefSpellings(name, store_->is_local_folder())) {
     H5ZARR_ASSIGN_OR_RETURN(const auto id, ReadRef(RefKey(kind, spelling, kRefFile)));
     if (id) return id;
   }
@@ -178,7 +176,7 @@ Result<std::optional<ObjectId>> Repository::ReadRefNamed(std::string_view kind, 
 
 // The key of the ref where it is there, else that of a new one.
 Result<std::string> Repository::KeyToWrite(std::string_view kind, std::string_view name) const {
-  const std::vector<std::string> spellings = RefSpellings(name, IsLocalFolder(*store_));
+  const std::vector<std::string> spellings = RefSpellings(name, store_->is_local_folder());
   const std::string first = RefKey(kind, spellings.front(), kRefFile);
   if (spellings.size() == 1) return first;
   H5ZARR_ASSIGN_OR_RETURN(const auto there, FindKey(kind, name, kRefFile));
@@ -212,7 +210,7 @@ Result<bool> Repository::IsDeletedTag(std::string_view name) const {
 
 Result<std::map<std::string, ObjectId>> Repository::ListRefs(std::string_view kind) const {
   H5ZARR_ASSIGN_OR_RETURN(const auto entries, store_->List(kRefs));
-  const bool in_local_folder = IsLocalFolder(*store_);
+  const bool in_local_folder = store_->is_local_folder();
   std::map<std::string, ObjectId> refs;
   for (const ListEntry& entry : entries) {
     if (!entry.is_prefix || !entry.name.starts_with(kind)) continue;

@@ -39,6 +39,7 @@ class WriteBehind final : public Store {
 
   std::string Describe() const override { return store_->Describe(); }
   bool read_only() const override { return store_->read_only(); }
+  bool is_local_folder() const override { return store_->is_local_folder(); }
   Status CheckThere() override { return store_->CheckThere(); }
   // A copy of `bytes` is written later.
   Status Write(std::string_view key, ByteSpan bytes) override;

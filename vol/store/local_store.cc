@@ -28,6 +28,7 @@ class LocalStore : public Store {
 
   std::string Describe() const override { return "file://" + (root_.empty() ? "/" : root_); }
   bool read_only() const override { return options_.read_only; }
+  bool is_local_folder() const override { return true; }
   Status CheckThere() override;
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {

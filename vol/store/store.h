@@ -110,6 +110,9 @@ class Store {
   virtual bool read_only() const { return false; }
   // Only ranges of objects can be read: one is all of a file that holds much else.
   virtual bool ranges_only() const { return false; }
+  // All of it is a folder of this machine, or, of a store over another, what that is. For formats whose other writers
+  // name files there as they name objects nowhere else.
+  virtual bool is_local_folder() const { return false; }
 
   // kIo (ENOENT) when the place of the store itself is gone, so that nothing it does not have can be
   // taken for absent. A store whose place cannot go, or that cannot tell cheaply, says ok.
@@ -147,8 +150,8 @@ class Store {
   virtual Result<bool> WriteNew(std::string_view key, ByteSpan bytes, Generation* written = nullptr);
 
   // Write over the object that is in state `expected`: false, and nothing is changed, where it is in another one, or
-  // gone. In S3 of several writers one succeeds; elsewhere it is a look before a Write. Errors and `written` as WriteNew.
-  // Blocks.
+  // gone. In S3 of several writers one succeeds; elsewhere it is a look before a Write. Errors and
+  // `written` as WriteNew. Blocks.
   virtual Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected,
                                Generation* written = nullptr);
 
@@ -180,8 +183,8 @@ class Store {
   // Removes every object under `prefix` (and a local folder itself). Ok when there is none. Killed
   // in the middle, it never leaves a document whose chunks are gone: see local_tree.h.
   virtual Status DeletePrefix(std::string_view prefix) = 0;
-  // Whether DeletePrefix takes all of it out of sight in one step, or fails and leaves it as it was. (What then cannot be
-  // deleted is under a temporary name, which its error says.)
+  // Whether DeletePrefix takes all of it out of sight in one step, or fails and leaves it as it was. (What then cannot
+  // be deleted is under a temporary name, which its error says.)
   virtual bool deletes_at_once() const { return false; }
 
   // Moves every object under `from` (kNotFound when there is nothing) to `to`, where no object may

@@ -52,6 +52,7 @@ class TracedStore : public Store {
 
   std::string Describe() const override { return store_->Describe(); }
   bool read_only() const override { return store_->read_only(); }
+  bool is_local_folder() const override { return store_->is_local_folder(); }
   bool ranges_only() const override { return store_->ranges_only(); }
   Status CheckThere() override { return store_->CheckThere(); }
 

@@ -38,6 +38,7 @@ class ProbedStore : public Store {
 
   std::string Describe() const override { return store_->Describe(); }
   bool read_only() const override { return true; }
+  bool is_local_folder() const override { return store_->is_local_folder(); }
   Status CheckThere() override { return store_->CheckThere(); }
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
     return store_->ReadBatch(ops, sink, executor);

@@ -29,6 +29,11 @@ TEST_CASE("store: what was written is read back", "[store]") {
   CHECK(store.Get("empty") == "");
 }
 
+TEST_CASE("store: it says whether it is a folder of this machine", "[store]") {
+  EachStore store;
+  CHECK(store->is_local_folder() == (store.kind() != "memory"));
+}
+
 TEST_CASE("store: absence is a value, not an error", "[store]") {
   EachStore store;
   CHECK(store.Get("a") == std::nullopt);

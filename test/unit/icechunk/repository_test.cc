@@ -7,6 +7,7 @@
 #include "icechunk/repository.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
+#include "store/traced_store.h"
 #include "unit/store/temp_directory.h"
 
 namespace h5zarr::icechunk {
@@ -19,7 +20,9 @@ NodeId NodeNumber(uint8_t number) {
 }
 
 std::unique_ptr<Store> Place(const std::string& kind, const TempDirectory& directory) {
-  return kind == "memory" ? MakeMemoryStore() : MakeLocalStore(directory / "repo");
+  if (kind == "memory") return MakeMemoryStore();
+  auto local = MakeLocalStore(directory / "repo");
+  return kind == "traced" ? MakeTracedStore(std::move(local)) : std::move(local);
 }
 
 Node Group(const std::string& path, uint8_t number) {
@@ -101,14 +104,14 @@ TEST_CASE("a tag never changes, and names are checked") {
 
 TEST_CASE("refs in folders have the names that icechunk gives them, and in buckets their own") {
   const TempDirectory directory;
-  const std::string kind = GENERATE(as<std::string>(), "memory", "local");
+  const std::string kind = GENERATE(as<std::string>(), "memory", "local", "traced");
   const auto place = Place(kind, directory);
   auto repository = Repository::OpenOrCreate(place.get());
   const Snapshot snapshot = CommitOne(*repository);
   const std::string name = "\xC3\xA9 50% [a]~b";
   REQUIRE(repository->SetTag(name, snapshot.id).ok());
   REQUIRE(repository->SetBranch(name, snapshot.id).ok());
-  const std::string folder = kind == "local" ? "%C3%A9 50%25 %5Ba%5D%7Eb" : name;
+  const std::string folder = kind == "memory" ? name : "%C3%A9 50%25 %5Ba%5D%7Eb";
   CHECK(TextAt(*place, "refs/tag." + folder + "/ref.json"));
   CHECK(TextAt(*place, "refs/branch." + folder + "/ref.json"));
   CHECK(*repository->Resolve("tag:" + name) == snapshot.id);

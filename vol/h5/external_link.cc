@@ -9,7 +9,6 @@
 #include "h5/connector.h"
 #include "h5/target_file.h"
 #include "h5zarr/h5zarr.h"
-#include "host/host_api.h"
 
 namespace h5zarr {
 namespace {

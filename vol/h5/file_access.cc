@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "h5/connector.h"
 #include "host/host_api.h"
 #include "shadow/memory_driver.h"
 

@@ -6,7 +6,8 @@
 #include <hdf5.h>
 
 #include "base/status.h"
-#include "h5/connector.h"
+#include "host/handle.h"
+#include "shadow/store_file.h"
 
 namespace h5zarr {
 

@@ -5,7 +5,6 @@
 
 #include "codec/reframe.h"
 #include "codec/registry.h"
-#include "h5/connector.h"
 #include "shadow/dataset_map.h"
 
 namespace h5zarr {

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/checked.h"
 #include "mirror/hdf5_read.h"
 #include "shadow/dataset_map.h"
 #include "shadow/filters_map.h"
-#include "shadow/hdf5_attribute.h"
+#include "shadow/hdf5_member.h"
 
 namespace h5zarr::mirror {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "shadow/conventions.h"
-#include "shadow/hdf5_attribute.h"
+#include "shadow/hdf5_member.h"
 
 namespace h5zarr::shadow {
 namespace {

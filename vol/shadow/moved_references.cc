@@ -7,7 +7,6 @@
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
 #include "shadow/node_state.h"
-#include "zarr/node_path.h"
 #include "zarr/metadata.h"
 
 namespace h5zarr::shadow {

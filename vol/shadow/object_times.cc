@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "host/error_stack.h"
-#include "shadow/hdf5_attribute.h"
+#include "shadow/hdf5_member.h"
 
 namespace h5zarr::shadow {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/shortage.h"
-#include "host/host_api.h"
 #include "location/location.h"
 #include "shadow/creation_map.h"
 #include "shadow/hdf5_attribute.h"

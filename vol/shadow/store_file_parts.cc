@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "shadow/conventions.h"
-#include "shadow/hdf5_attribute.h"
+#include "shadow/hdf5_member.h"
 #include "shadow/store_file.h"
 #include "store/url.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
 #include "shadow/chunk_map.h"
 #include "shadow/fill_map.h"
 #include "shadow/h5_types.h"

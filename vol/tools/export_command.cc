@@ -9,7 +9,6 @@
 
 #include "base/config.h"
 #include "mirror/copy_tree.h"
-#include "mirror/hdf5_read.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/hdf5_files.h"

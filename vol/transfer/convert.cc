@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "base/checked.h"
 #include "shadow/h5_types.h"
 #include "host/error_stack.h"
 #include "transfer/elements.h"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/nd_copy.h"
 
 namespace h5zarr::transfer {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "base/nd_copy.h"
 #include "zarr/array_impl.h"
 
 namespace h5zarr::zarr {

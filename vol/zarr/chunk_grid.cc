@@ -44,7 +44,6 @@ Result<ChunkGrid> ChunkGrid::Make(std::vector<uint64_t> shape, std::vector<uint6
   }
   grid.entries_ = *entries;
   grid.objects_ = *objects;
-  grid.inner_elems_ = *inner_elems;
   grid.object_strides_.resize(rank);
   grid.id_strides_.resize(rank);
   grid.entry_strides_.resize(rank);
@@ -99,11 +98,6 @@ uint64_t ChunkGrid::InnerExtent(uint64_t id, uint64_t* extent) const {
     elems *= extent[dim];
   }
   return elems;
-}
-
-bool ChunkGrid::IsEdge(uint64_t id) const {
-  Coords extent;
-  return InnerExtent(id, extent.data()) != inner_elems_;
 }
 
 uint64_t ChunkGrid::LiveEntries(uint64_t object) const {

@@ -60,8 +60,6 @@ class ChunkGrid {
   // The part of inner chunk `id` that lies within the array: its extents go to `extent`; returns
   // its number of elements (0: wholly outside).
   uint64_t InnerExtent(uint64_t id, uint64_t* extent) const;
-  // True when part of the inner chunk lies beyond the array.
-  bool IsEdge(uint64_t id) const;
   // The inner chunks of `object` that have elements within the array.
   uint64_t LiveEntries(uint64_t object) const;
 
@@ -71,7 +69,6 @@ class ChunkGrid {
   std::vector<uint64_t> object_strides_, id_strides_, entry_strides_;
   uint64_t entries_ = 1;
   uint64_t objects_ = 1;
-  uint64_t inner_elems_ = 1;
 };
 
 }  // namespace h5zarr::zarr

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "zarr/codec_role.h"
 
 namespace h5zarr::zarr {
 namespace {

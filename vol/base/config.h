@@ -1,7 +1,7 @@
 // Config: what a user may set, from the connector string, the environment and property lists.
 //
 // Grammar of the first: key=value;key=value with %XX for ';', '=', '%' and blanks in values. The
-// table of keys is in README.md and include/h5zarr/h5zarr.h.
+// table of keys is in README.md.
 #ifndef H5ZARR_BASE_CONFIG_H_
 #define H5ZARR_BASE_CONFIG_H_
 

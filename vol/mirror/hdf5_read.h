@@ -1,4 +1,4 @@
-// Small reads of files through HDF5, with its own words when they fail. For the command only.
+// Small reads of files through HDF5, with its own words when they fail. For mirror/ and the command.
 #ifndef H5ZARR_MIRROR_HDF5_READ_H_
 #define H5ZARR_MIRROR_HDF5_READ_H_
 

@@ -1,4 +1,4 @@
-// filters_map: HDF5's filter pipeline ↔ Zarr's codec chain. Internal to shadow/.
+// filters_map: HDF5's filter pipeline ↔ Zarr's codec chain. For shadow/, and for what copies encoded chunks.
 #ifndef H5ZARR_SHADOW_FILTERS_MAP_H_
 #define H5ZARR_SHADOW_FILTERS_MAP_H_
 

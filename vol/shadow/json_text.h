@@ -1,5 +1,5 @@
 // json_text: bytes as JSON strings. HDF5 strings may hold anything; JSON holds valid UTF-8 only.
-// Internal to shadow/.
+// Internal to shadow/ and transfer/.
 #ifndef H5ZARR_SHADOW_JSON_TEXT_H_
 #define H5ZARR_SHADOW_JSON_TEXT_H_
 

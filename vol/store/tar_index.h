@@ -1,6 +1,6 @@
 // Where the members of a tar archive lie in it.
 //
-// Within store/ only.
+// Within store/, but for LooksLikeTar.
 #ifndef H5ZARR_STORE_TAR_INDEX_H_
 #define H5ZARR_STORE_TAR_INDEX_H_
 

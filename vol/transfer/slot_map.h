@@ -1,4 +1,4 @@
-// SlotMap: which chunk of `raw_data` each chunk of one version of a dataset is; and where it is found, in
+// slot_map: which chunk of `raw_data` each chunk of one version of a dataset is; and where it is found, in
 // the mappings of a virtual dataset as they lie in the file, or as HDF5 tells them.
 //
 // Pure values but for MapByHdf5.

@@ -86,7 +86,7 @@ struct GroupMetadata {
 // fit in 2^63 bytes, a rank above 32, a sharding whose inner chunks do not divide, an unknown member
 // without must_understand:false, an unknown data type, fill value or key encoding are errors that
 // name the member, its value and what was expected. Codec *names* are not checked here (that is
-// MakeCodecChain), so that an array with an unknown codec can still be listed and described.
+// CodecChain::Make), so that an array with an unknown codec can still be listed and described.
 // v3: `text` is zarr.json. v2: `text` is .zarray, `attributes_text` .zattrs (empty where absent).
 Result<ArrayMetadata> ParseArrayV3(std::string_view text, std::string_view what);
 Result<ArrayMetadata> ParseArrayV2(std::string_view text, std::string_view attributes_text,

@@ -1,4 +1,4 @@
-// What the readers and writers of both metadata formats share. Internal to zarr/.
+// What the readers and writers of both metadata formats share. Internal to zarr/, but for the limits.
 #ifndef H5ZARR_ZARR_METADATA_PARTS_H_
 #define H5ZARR_ZARR_METADATA_PARTS_H_
 

@@ -1,4 +1,4 @@
-// Keys of metadata documents, and which names may stand in a node's path. Internal to zarr/.
+// Keys of metadata documents, and, within zarr/ only, which names may stand in a node's path.
 #ifndef H5ZARR_ZARR_NODE_PATH_H_
 #define H5ZARR_ZARR_NODE_PATH_H_
 

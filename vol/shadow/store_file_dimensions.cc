@@ -99,6 +99,33 @@ bool AllEmpty(const Lists& lists) {
   return std::all_of(lists.begin(), lists.end(), [](const auto& list) { return list.empty(); });
 }
 
+// What a dataset's own attributes in the shadow say of its dimensions.
+struct NativeDimensions {
+  DimensionState state;
+  bool has_list = false;    // DIMENSION_LIST is one: `state` says all that is in it
+  bool has_labels = false;  // and so is DIMENSION_LABELS
+};
+
+Result<NativeDimensions> ReadDimensions(NativeObject native, std::size_t rank, const ReferenceResolver& references) {
+  NativeDimensions read;
+  DimensionState& state = read.state;
+  H5ZARR_ASSIGN_OR_RETURN(const Json role, ReadAttribute(native, "CLASS", references));
+  H5ZARR_ASSIGN_OR_RETURN(const Json scale_name, ReadAttribute(native, "NAME", references));
+  H5ZARR_ASSIGN_OR_RETURN(const Json list, ReadAttribute(native, "DIMENSION_LIST", references));
+  H5ZARR_ASSIGN_OR_RETURN(const Json labels, ReadAttribute(native, "DIMENSION_LABELS", references));
+  state.is_scale = role == "DIMENSION_SCALE";
+  if (state.is_scale && scale_name.is_string()) state.scale_name = scale_name.get<std::string>();
+  const auto attached = AttachedPaths(list, rank);
+  if (attached && !AllEmpty(*attached)) state.scales = *attached;
+  for (const Json& label : labels) {
+    state.labels.push_back(label.is_string() ? label.get<std::string>() : std::string());
+  }
+  if (AllEmpty(state.labels)) state.labels.clear();
+  read.has_list = attached.has_value();
+  read.has_labels = labels.is_array();
+  return read;
+}
+
 Json ToJson(const std::vector<std::vector<std::string>>& scales) {
   Json list = Json::array();
   for (const auto& paths : scales) list.push_back(Json(paths));
@@ -367,21 +394,9 @@ Status StoreFile::EncodeDimensions(const NodePtr& node, NativeObject native) {
   auto& metadata = std::get<zarr::ArrayMetadata>(node->node.metadata);
   Json& attributes = metadata.attributes;
   const std::size_t rank = RankOf(*node);
-  const ReferenceResolver references = References();
   const std::string own_name(NameOf(node->path));
-  DimensionState state;
-  H5ZARR_ASSIGN_OR_RETURN(const Json role, ReadAttribute(native, "CLASS", references));
-  H5ZARR_ASSIGN_OR_RETURN(const Json scale_name, ReadAttribute(native, "NAME", references));
-  H5ZARR_ASSIGN_OR_RETURN(const Json list, ReadAttribute(native, "DIMENSION_LIST", references));
-  H5ZARR_ASSIGN_OR_RETURN(const Json labels, ReadAttribute(native, "DIMENSION_LABELS", references));
-  state.is_scale = role == "DIMENSION_SCALE";
-  if (state.is_scale && scale_name.is_string()) state.scale_name = scale_name.get<std::string>();
-  const auto attached = AttachedPaths(list, rank);
-  if (attached && !AllEmpty(*attached)) state.scales = *attached;
-  for (const Json& label : labels) {
-    state.labels.push_back(label.is_string() ? label.get<std::string>() : std::string());
-  }
-  if (AllEmpty(state.labels)) state.labels.clear();
+  H5ZARR_ASSIGN_OR_RETURN(const NativeDimensions read, ReadDimensions(native, rank, References()));
+  const DimensionState& state = read.state;
   node->dataset.is_scale = state.is_scale;
   SetDimensionNames(NamesFromState(state, own_name, rank), &metadata);
 
@@ -396,8 +411,8 @@ Status StoreFile::EncodeDimensions(const NodePtr& node, NativeObject native) {
     drop("REFERENCE_LIST");
     if (state.scale_name) drop("NAME");
   }
-  if (attached) drop("DIMENSION_LIST");
-  if (labels.is_array()) drop("DIMENSION_LABELS");
+  if (read.has_list) drop("DIMENSION_LIST");
+  if (read.has_labels) drop("DIMENSION_LABELS");
   const DimensionState implied = RoleFromMetadata(metadata, own_name, rank);
   if (!state.is_scale && implied.is_scale) SetHdf5Member(&attributes, "scale", false);
   if (state.is_scale && (!implied.is_scale || implied.scale_name != state.scale_name)) {

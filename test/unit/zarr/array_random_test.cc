@@ -55,36 +55,30 @@ struct Picked {
   uint64_t base_elem = 0;  // where the request's buffer begins in memory
 };
 
-Picked PickGrid(Rng& rng, const Model& model, uint64_t elem_bytes) {
-  Picked picked;
-  GridSelection box;
-  std::vector<std::vector<uint64_t>> indices;
-  const bool everything = Chance(rng, 15);
-  for (uint64_t extent : model.shape) {
-    DimSelection dim;
-    if (extent == 0) {
-      dim = {0, 1, 0, 1};
-    } else if (everything || Chance(rng, 20)) {
-      dim = Chance(rng, 50) ? DimSelection{0, 1, 1, extent} : DimSelection{0, 1, extent, 1};
-    } else {
-      dim.start = Below(rng, extent);
-      const uint64_t room = extent - dim.start;
-      dim.block = Chance(rng, 50) ? 1 : 1 + Below(rng, room);
-      dim.stride = dim.block + (Chance(rng, 30) ? 0 : Below(rng, 4));
-      dim.count = 1 + Below(rng, (room - dim.block) / dim.stride + 1);
-      if (Chance(rng, 30))
-        dim.block = 1 + Below(rng, dim.stride), dim.count = 1 + (room - dim.block) / dim.stride;
-      if (dim.block > room) dim.block = 1, dim.count = 1;
-      if (dim.count > 1 && (dim.count - 1) * dim.stride + dim.block > room) dim.count = 1;
-    }
-    box.dims.push_back(dim);
-    auto& list = indices.emplace_back();
-    for (uint64_t i = 0; i < dim.count; ++i) {
-      for (uint64_t j = 0; j < dim.block; ++j) list.push_back(dim.start + i * dim.stride + j);
-    }
+DimSelection PickDim(Rng& rng, uint64_t extent, bool everything) {
+  if (extent == 0) return {0, 1, 0, 1};
+  if (everything || Chance(rng, 20)) {
+    return Chance(rng, 50) ? DimSelection{0, 1, 1, extent} : DimSelection{0, 1, extent, 1};
   }
-  // Memory: any order of dimensions, some padded, some backwards.
-  const std::size_t rank = model.shape.size();
+  DimSelection dim;
+  dim.start = Below(rng, extent);
+  const uint64_t room = extent - dim.start;
+  dim.block = Chance(rng, 50) ? 1 : 1 + Below(rng, room);
+  dim.stride = dim.block + (Chance(rng, 30) ? 0 : Below(rng, 4));
+  dim.count = 1 + Below(rng, (room - dim.block) / dim.stride + 1);
+  if (Chance(rng, 30)) dim.block = 1 + Below(rng, dim.stride), dim.count = 1 + (room - dim.block) / dim.stride;
+  if (dim.block > room) dim.block = 1, dim.count = 1;
+  if (dim.count > 1 && (dim.count - 1) * dim.stride + dim.block > room) dim.count = 1;
+  return dim;
+}
+
+// The indices that a selection has in each dimension.
+using Indices = std::vector<std::vector<uint64_t>>;
+
+// Memory for them: any order of dimensions, some padded, some backwards. Sets how much it is, and where the first
+// element lies; returns strides in elements.
+std::vector<int64_t> PickMemory(Rng& rng, const Indices& indices, Picked* picked) {
+  const std::size_t rank = indices.size();
   std::vector<std::size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   if (Chance(rng, 40)) std::shuffle(order.begin(), order.end(), rng);
@@ -101,28 +95,51 @@ Picked PickGrid(Rng& rng, const Model& model, uint64_t elem_bytes) {
     }
     step *= extent + (plain ? 0 : Below(rng, 2));
   }
-  picked.mem_elems = step + base + 1;
-  picked.base_elem = base;
-  for (int64_t stride : strides) {
-    box.mem_strides_bytes.push_back(stride * static_cast<int64_t>(elem_bytes));
-  }
+  picked->mem_elems = step + base + 1;
+  picked->base_elem = base;
+  return strides;
+}
+
+// Lists where each element lies in the array and in memory.
+void ListElements(const Model& model, const Indices& indices, std::span<const int64_t> strides, Picked* picked) {
+  const std::size_t rank = indices.size();
   std::vector<uint64_t> at(rank, 0);
   uint64_t total = 1;
   for (const auto& list : indices) total *= list.size();
   for (uint64_t i = 0; i < total; ++i) {
     std::vector<uint64_t> coords(rank);
-    auto mem = static_cast<int64_t>(base);
+    auto mem = static_cast<int64_t>(picked->base_elem);
     for (std::size_t dim = 0; dim < rank; ++dim) {
       coords[dim] = indices[dim][at[dim]];
       mem += static_cast<int64_t>(at[dim]) * strides[dim];
     }
-    picked.array_index.push_back(model.Linear(coords));
-    picked.mem_index.push_back(static_cast<uint64_t>(mem));
+    picked->array_index.push_back(model.Linear(coords));
+    picked->mem_index.push_back(static_cast<uint64_t>(mem));
     for (std::size_t dim = rank; dim-- > 0;) {
       if (++at[dim] < indices[dim].size()) break;
       at[dim] = 0;
     }
   }
+}
+
+Picked PickGrid(Rng& rng, const Model& model, uint64_t elem_bytes) {
+  Picked picked;
+  GridSelection box;
+  Indices indices;
+  const bool everything = Chance(rng, 15);
+  for (uint64_t extent : model.shape) {
+    const DimSelection dim = PickDim(rng, extent, everything);
+    box.dims.push_back(dim);
+    auto& list = indices.emplace_back();
+    for (uint64_t i = 0; i < dim.count; ++i) {
+      for (uint64_t j = 0; j < dim.block; ++j) list.push_back(dim.start + i * dim.stride + j);
+    }
+  }
+  const std::vector<int64_t> strides = PickMemory(rng, indices, &picked);
+  for (int64_t stride : strides) {
+    box.mem_strides_bytes.push_back(stride * static_cast<int64_t>(elem_bytes));
+  }
+  ListElements(model, indices, strides, &picked);
   picked.selection = std::move(box);
   return picked;
 }

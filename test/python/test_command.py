@@ -140,7 +140,7 @@ def test_a_document_that_cannot_be_read_is_told(tmp_path):
 
 @pytest.mark.parametrize("command", ["info", "verify"])
 @pytest.mark.parametrize("words, code, said", [
-    ([], 64, "usage:"), (["a", "b"], 64, "usage:"), (["a", "--what"], 64, "--what"),
+    ([], 64, "usage:"), (["a", "b"], 64, "usage:"), (["a", "--what"], 64, "--what"), (["a", "-w"], 64, "-w"),
     (["nothing.zarr"], 4, "is not there"), (["folder"], 4, "folder"), (["text"], 4, "text")])
 def test_what_cannot_be_read_is_told_in_the_exit_code(tmp_path, command, words, code, said):
     (tmp_path / "folder").mkdir()
@@ -148,7 +148,7 @@ def test_what_cannot_be_read_is_told_in_the_exit_code(tmp_path, command, words, 
     assert said in h5zarr(command, *words, expected=code, cwd=tmp_path).stderr
 
 
-@pytest.mark.parametrize("words", [["--help"], ["info", "--help"], ["verify", "--help"], ["doctor", "--help"],
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["info", "--help"], ["info", "-h"], ["verify", "--help"], ["doctor", "--help"],
                                    ["mirror", "--help"], ["--version"]])
 def test_help_is_no_error(words):
     assert "h5zarr" in h5zarr(*words).stdout

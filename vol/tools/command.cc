@@ -16,8 +16,12 @@ Result<Words> ParseWords(const std::vector<std::string>& arguments,
   bool options = true;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (!options || !word.starts_with("--")) {
+    if (!options || !word.starts_with("-") || word == "-") {
       words.operands.push_back(word);
+      continue;
+    }
+    if (word == "-h") {
+      words.flags.insert("help");
       continue;
     }
     if (word == "--") {
@@ -25,7 +29,8 @@ Result<Words> ParseWords(const std::vector<std::string>& arguments,
       continue;
     }
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+    const std::string name =
+        word.starts_with("--") ? word.substr(2, equals == std::string::npos ? equals : equals - 2) : "";
     if (with_value.contains(name)) {
       if (equals == std::string::npos && ++i == arguments.size()) {
         return InvalidArgumentError("--" + name + " needs a value");

@@ -62,7 +62,7 @@ int RunCommand(const Command& command, const std::vector<std::string>& arguments
 
 int Run(const std::vector<std::string>& arguments) {
   const std::string name = arguments.empty() ? "" : arguments[0];
-  if (name == "--help" || name == "help") {
+  if (name == "--help" || name == "-h" || name == "help") {
     std::fputs(kHelp, stdout);
     return kDone;
   }
@@ -81,7 +81,8 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   // What HDF5 gives back it soon wants again: to fetch it from the kernel anew took a quarter of a mirror's time.
-  // Packs and pieces of datasets are no part of that: among the rest they would leave holes that nothing else fits into.
+  // Packs and pieces of datasets are no part of that: among the rest they would leave holes that nothing else fits
+  // into.
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_TOP_PAD, 16 << 20);

@@ -239,7 +239,7 @@ Status CheckOptions(const std::string& verb, const Words& words) {
 }  // namespace
 
 const char kMirrorHelp[] =
-    "usage: h5zarr mirror FILE.h5 FOLDER [--since VERSION] [--codec passthrough|portable]\n"
+    "usage: h5zarr mirror FILE.h5 FOLDER [--all | --since VERSION] [--codec passthrough|portable]\n"
     "                     [--prune keep|delete] [--threads N] [--verify] [--quiet] [--json]\n"
     "       h5zarr mirror SOURCE FOLDER [--tag NAME] [--threads N] [--verify] [--quiet] [--json]\n"
     "       h5zarr mirror status FOLDER [--json]\n"

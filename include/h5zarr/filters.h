@@ -1,5 +1,6 @@
-/* h5zarr's HDF5 filters: identifiers, the words of their cd_values, and helpers. C only; nothing to
- * link: the helpers are static inline and call the program's own HDF5.
+/* h5zarr's HDF5 filters: identifiers, the words of their cd_values, and a helper. For C99 and C++, with the
+ * headers of HDF5 1.10 and newer. Nothing to link: the helper is static inline and calls the program's own
+ * HDF5, under whose rules for threads it may be called.
  *
  * Filter 480, "shard": an HDF5 chunk is a Zarr shard. The chunk stays the unit of storage; within it,
  * inner chunks are compressed one by one and can be read one by one. In a Zarr store it becomes the
@@ -44,9 +45,14 @@ enum h5zarr_shard_codec {
     (((unsigned)(codec)) | (((unsigned)(parameter)) << 8))
 
 /* Makes the chunks of a dataset to be created with `dcpl` Zarr shards of inner chunks of shape
- * `inner` (rank entries; each must divide the chunk's), compressed by one `codec` with `level`
- * (H5ZARR_SHARD_NONE for none). Call after H5Pset_chunk. The filter is mandatory: where it is missing,
- * H5Dcreate fails rather than storing unsharded data. Returns a negative value on failure. */
+ * `inner` (`rank` entries, in elements; each must divide the chunk's), compressed by one `codec`
+ * (enum h5zarr_shard_codec) with the parameter `level` (H5ZARR_SHARD_NONE: as they are, whatever the level).
+ * Call after H5Pset_chunk. The filter is mandatory: where it is missing, H5Dcreate fails rather than storing
+ * unsharded data.
+ *
+ * Returns a negative value, with the reason on HDF5's error stack, for a rank that is not 1 to H5S_MAX_RANK, for
+ * an inner extent that is not 1 to 2^32 - 1, and for a `dcpl` that is no dataset creation property list. Whether
+ * the shape divides the chunk's, and codec and parameter are known, is found by H5Dcreate. `inner` is not kept. */
 static inline herr_t H5Pset_shard(hid_t dcpl, int rank, const hsize_t inner[], unsigned codec,
                                   int level)
 {
@@ -54,13 +60,20 @@ static inline herr_t H5Pset_shard(hid_t dcpl, int rank, const hsize_t inner[], u
     size_t   count = 2;
     int      i;
 
-    if (rank < 1 || rank > H5S_MAX_RANK)
+    if (rank < 1 || rank > H5S_MAX_RANK) {
+        H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_shard", __LINE__, H5E_ERR_CLS, H5E_PLIST, H5E_BADRANGE,
+                 "rank is %d; expected 1 to %d", rank, H5S_MAX_RANK);
         return -1;
+    }
     words[0] = H5ZARR_SHARD_VERSION;
     words[1] = (unsigned)rank;
     for (i = 0; i < rank; i++) {
-        if (inner[i] == 0 || inner[i] > 0xffffffffu)
+        if (inner[i] == 0 || inner[i] > 0xffffffffu) {
+            H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_shard", __LINE__, H5E_ERR_CLS, H5E_PLIST, H5E_BADRANGE,
+                     "extent %d of the inner chunk is %llu; expected 1 to 4294967295", i,
+                     (unsigned long long)inner[i]);
             return -1;
+        }
         words[count++] = (unsigned)inner[i];
     }
     if (codec != H5ZARR_SHARD_NONE)

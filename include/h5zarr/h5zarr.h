@@ -1,5 +1,5 @@
-/* h5zarr: HDF5 VOL connector for Zarr stores. C only; nothing to link: HDF5 loads the plugin from
- * HDF5_PLUGIN_PATH (or its default plugin folder).
+/* h5zarr: HDF5 VOL connector for Zarr stores. For C99 and C++, with the headers of HDF5 1.14 and newer. Nothing
+ * to link: HDF5 loads the plugin from HDF5_PLUGIN_PATH (or its default plugin folder).
  *
  * Most programs need none of this: HDF5_VOL_CONNECTOR=zarr in the environment is enough.
  */
@@ -9,11 +9,13 @@
 #include <hdf5.h>
 
 #define H5ZARR_CONNECTOR_NAME "zarr"
-#define H5ZARR_CONNECTOR_VALUE 480
+#define H5ZARR_CONNECTOR_VALUE 480 /* H5VL_class_value_t */
 
-/* Makes files opened or created with `fapl` go through h5zarr, configured by `config`
- * ("key=value;key=value", see README.md; NULL or "" for the defaults). Returns a negative value when
- * the plugin cannot be found; a bad key is reported by the first H5Fcreate or H5Fopen. */
+/* Makes files opened or created with the file access list `fapl` go through h5zarr, configured by `config`
+ * ("key=value;key=value", see README.md; NULL or "" for the defaults), which is copied. Returns a negative value,
+ * with HDF5's reason on its error stack, when the plugin cannot be found or `fapl` is no such list; a bad key or
+ * value is reported by the first H5Fcreate or H5Fopen. To be called as HDF5's own functions are, from one thread
+ * at a time where HDF5 was built without thread-safety. */
 static inline herr_t H5Pset_fapl_h5zarr(hid_t fapl, const char *config)
 {
     hid_t  connector = H5VLregister_connector_by_name(H5ZARR_CONNECTOR_NAME, H5P_DEFAULT);

@@ -164,6 +164,23 @@ def test_user_defined_links_are_what_they_are_in_a_file(program, tmp_path):
     assert again.stdout == native.stdout.replace("root_link", "other 0\nroot_link"), again.stderr
 
 
+@pytest.mark.parametrize("language", ["c99", "c17", "c++11", "c++20"])
+def test_the_public_headers_are_plain_c_and_cxx(tmp_path, language):
+    compiler = shutil.which("c++" if "++" in language else "cc")
+    if compiler is None:
+        pytest.skip("there is no compiler")
+    source = tmp_path / ("x.cc" if "++" in language else "x.c")
+    source.write_text("#include <h5zarr/filters.h>\n#include <h5zarr/h5zarr.h>\nint main(void) { return 0; }\n")
+    isystem = [flag.replace("-I", "-isystem", 1) for flag in hdf5_flags() if flag.startswith("-I")]
+    subprocess.run([compiler, f"-std={language}", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror",
+                    "-fsyntax-only", f"-I{INCLUDE}", *isystem, source], check=True)
+
+
+def test_a_wrong_shard_is_refused_with_the_reason(program, tmp_path):
+    done = run_program(program("wrong_shards"), tmp_path / "x.zarr")
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
 def test_settings_in_an_access_list_hold_for_its_files_alone(program, tmp_path):
     name = tmp_path / "x"
     done = run_program(program("fapl_settings"), name, "create=zarr;codec=gzip", "write", connector=None)

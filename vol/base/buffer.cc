@@ -18,9 +18,9 @@ constexpr std::size_t kHugePageBytes = 2 << 20;
 // Below, a piece of memory more or less is nothing.
 constexpr std::size_t kLeastBytes = 4 << 10;
 
-// glibc looks for more than it is asked for where memory is to be aligned, and gives the rest back: what a buffer leaves is
-// too small for the next one of its size. Where small things are allocated in between, that takes as much memory as all
-// buffers there ever were. Plain memory fits, and is aligned where an aligned buffer was.
+// glibc looks for more than it is asked for where memory is to be aligned, and gives the rest back: what a buffer
+// leaves is too small for the next one of its size. Where small things are allocated in between, that takes as much
+// memory as all buffers there ever were. Plain memory fits, and is aligned where an aligned buffer was.
 void* AllocateAligned(std::size_t alignment, std::size_t bytes) {
   void* const plain = bytes >= kLeastBytes ? std::malloc(bytes) : nullptr;
   if (reinterpret_cast<uintptr_t>(plain) % alignment == 0 && plain != nullptr) return plain;

@@ -18,8 +18,8 @@ namespace {
 
 // A read of less is HDF5's without another question: the engine could win little.
 constexpr uint64_t kLeastBytes = 64 << 10;
-// After so many such reads of a versioned dataset its mappings may be worth finding all the same. HDF5 1.14 goes through
-// all of them for each; later ones keep a tree.
+// After so many such reads of a versioned dataset its mappings may be worth finding all the same. HDF5 1.14 goes
+// through all of them for each; later ones keep a tree.
 constexpr unsigned kManyReads = 16, kManyReadsOf114 = 2;
 
 // Then the default driver is one that may not keep the file's bytes where they are.

@@ -2,8 +2,8 @@
 // extent that follows them.
 //
 // Those of stores, and those of native files with a store among their sources, which HDF5 itself would
-// read as fill. All others are HDF5's, but for large reads of what the engine can read in parallel. Sources are opened through this connector, so that they are
-// native datasets, arrays of stores, or virtual themselves.
+// read as fill. All others are HDF5's, but for large reads of what the engine can read in parallel. Sources are
+// opened through this connector, so that they are native datasets, arrays of stores, or virtual themselves.
 #ifndef H5ZARR_H5_VIRTUAL_DATASET_H_
 #define H5ZARR_H5_VIRTUAL_DATASET_H_
 

@@ -63,8 +63,8 @@ enum class StoreFileKind {
 StoreFileKind FindStoreFile(const std::string& location);
 
 // The same of the object behind the URL `location`: kNone, and no file, where there is none, or its name says that
-// a store of many objects is there (".zarr"), or references are (".json"). Reads the object's beginning, and nothing more for as long as somebody holds
-// the file.
+// a store of many objects is there (".zarr"), or references are (".json"). Reads the object's beginning, and nothing
+// more for as long as somebody holds the file.
 struct RemoteObject {
   std::shared_ptr<RemoteFile> file;
   StoreFileKind kind = StoreFileKind::kNone;
@@ -81,7 +81,8 @@ Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writa
 
 // The store at `location`, owned by the caller. Whether anything is there is not asked (a local
 // folder need not exist), except of versions: kNotFound. Of a remote place that is only
-// read consolidated metadata are used, where it has them. kPermissionDenied when `writable`, and the place can only be read.
+// read consolidated metadata are used, where it has them. kPermissionDenied when `writable`, and the place can only
+// be read.
 Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
                                             const Config& config);
 

@@ -34,8 +34,8 @@ struct TreeEntry {
 };
 
 // Calls `visit` for `root` itself and for everything below it, groups before what is in them, members in
-// the order that their group keeps, or by name. Soft and external links are not followed. What cannot be opened is visited as such and the walk goes
-// on; a failure of `visit` ends it.
+// the order that their group keeps, or by name. Soft and external links are not followed. What cannot be opened is
+// visited as such and the walk goes on; a failure of `visit` ends it.
 Status VisitTree(hid_t root, const std::function<Status(const TreeEntry&)>& visit);
 
 // Which object it is, whatever its path.

@@ -26,9 +26,9 @@ class SlotReader {
   // `file`: its bytes, or null. Both must outlive it.
   SlotReader(FileBytes* file, Executor* executor) : file_(file), executor_(executor) {}
 
-  // Calls `visit`, which adds it to `packs`, for every chunk in `slots` that was ever written, in this order, on the calling thread; the
-  // bytes are gone when it returns. Reading, encoding and hashing are done in parallel, but for HDF5's part.
-  // kIo, kCorrupt, and what `visit` returns. Blocks.
+  // Calls `visit`, which adds it to `packs`, for every chunk in `slots` that was ever written, in this order, on the
+  // calling thread; the bytes are gone when it returns. Reading, encoding and hashing are done in parallel, but for
+  // HDF5's part. kIo, kCorrupt, and what `visit` returns. Blocks.
   Status Read(const SourceDataset& dataset, std::span<const uint64_t> slots, PackWriter* packs,
               const Visit& visit);
 

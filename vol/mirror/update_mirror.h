@@ -10,8 +10,8 @@ namespace h5zarr::mirror {
 // Whether `file` is one of versioned-hdf5's. False for stores.
 Result<bool> HasVersions(hid_t file);
 
-// Brings the mirror up to date with the file as it is now, which may be open, and is flushed first: its new versions if it is one of
-// versioned-hdf5's, or else its state. See mirror.h and mirror_state.h.
+// Brings the mirror up to date with the file as it is now, which may be open, and is flushed first: its new versions
+// if it is one of versioned-hdf5's, or else its state. See mirror.h and mirror_state.h.
 Status UpdateMirror(const MirroredFile& file);
 
 }  // namespace h5zarr::mirror

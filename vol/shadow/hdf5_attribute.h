@@ -19,8 +19,8 @@ namespace h5zarr::shadow {
 bool WrittenAsFill(const Json& attributes);
 
 // A node's attributes as an HDF5 program sees them, in the order of creation where `_hdf5.attr_order` lists it: no
-// hidden ones, nor names that HDF5 cannot have; its own of a hidden name or one that is no UTF-8 (kept in `_hdf5.escaped`); with units of
-// datetimes.
+// hidden ones, nor names that HDF5 cannot have; its own of a hidden name or one that is no UTF-8 (kept in
+// `_hdf5.escaped`); with units of datetimes.
 Json AttributesForProgram(const zarr::Node& node);
 
 // What `_hdf5.attrs` says of the attribute `name`, or null.

@@ -17,9 +17,9 @@ Status SetMemoryDriver(hid_t fapl);
 // The library closes: the driver's identifier ends with it.
 void ForgetMemoryDriver();
 
-// While one lives, elements that are written to shadows are forgotten: as zeros, they take no memory. (Those of variable
-// length are in heaps, which are kept.) On HDF5's thread. Not for shadows that share messages: these may look like
-// elements.
+// While one lives, elements that are written to shadows are forgotten: as zeros, they take no memory. (Those of
+// variable length are in heaps, which are kept.) On HDF5's thread. Not for shadows that share messages: these may
+// look like elements.
 class ForgetElements {
  public:
   explicit ForgetElements(bool does);

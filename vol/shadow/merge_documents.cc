@@ -291,7 +291,8 @@ Result<zarr::Node> MergeDocuments(const zarr::Node* base, const zarr::Node& ours
   zarr::Node nothing;
   if (base == nullptr) {
     nothing.metadata = zarr::GroupMetadata{zarr::FormatOf(ours), Json::object(), {}, false};
-    const bool are_groups = !ours.is_array() && CheckSameNode(nothing, ours).ok() && CheckSameNode(nothing, theirs).ok();
+    const bool are_groups =
+        !ours.is_array() && CheckSameNode(nothing, ours).ok() && CheckSameNode(nothing, theirs).ok();
     if (!are_groups) {
       return AlreadyExistsError("another program has made an object '" + ours.path +
                                 "' meanwhile: it is not overwritten, and what was made here is not stored");

@@ -103,8 +103,8 @@ struct NodeState {
   DatasetState dataset;    // kDataset
 
   bool dirty() const {
-    return document_changed || !changed_attributes.empty() || group.links_changed ||
-           !dataset.renames.empty() || (dataset.array != nullptr && (dataset.array->dirty() || dataset.array->omitted_fill()));
+    return document_changed || !changed_attributes.empty() || group.links_changed || !dataset.renames.empty() ||
+           (dataset.array != nullptr && (dataset.array->dirty() || dataset.array->omitted_fill()));
   }
 };
 

@@ -2,10 +2,10 @@
 // links, attributes and dataset headers, never raw data.
 //
 // No hidden handle keeps the shadow alive (but from one open to the next: h5/resting_store): the store
-// knows the program's own open objects, any of which serves as a place to work from. The shadow is filled lazily, a child at a time, when a path
-// first leads there. Changes are made in the shadow by HDF5 itself; the store notes what changed and
-// writes it as Zarr metadata at flush, at file close and at the last close.
-// Not thread-safe: HDF5 calls under its own lock.
+// knows the program's own open objects, any of which serves as a place to work from. The shadow is filled lazily, a
+// child at a time, when a path first leads there. Changes are made in the shadow by HDF5 itself; the store notes what
+// changed and writes it as Zarr metadata at flush, at file close and at the last close. Not thread-safe: HDF5 calls
+// under its own lock.
 #ifndef H5ZARR_SHADOW_STORE_FILE_H_
 #define H5ZARR_SHADOW_STORE_FILE_H_
 

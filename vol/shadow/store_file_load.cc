@@ -453,7 +453,8 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
 
 // A node that is there but cannot be shown (unknown data type, damaged document): a committed datatype in the
 // shadow, which refuses to be opened and says why. (A dataset would do as well, but h5dump opens all datasets
-// before it shows anything, and gives up at the first that fails.) The tag makes room in its header: view/refused_header.
+// before it shows anything, and gives up at the first that fails.) The tag makes room in its header:
+// view/refused_header.
 Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Status why) {
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
   if (!type.valid() || H5Tset_tag(type.get(), "not to be opened") < 0) return host::AlreadyReported();

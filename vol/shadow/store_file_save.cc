@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <set>
 
-#include "host/host_api.h"
 #include "shadow/conventions.h"
 #include "shadow/dimension_scales.h"
 #include "shadow/external_data.h"
@@ -91,7 +90,8 @@ Status CheckNewLinks(const NodeState& node, const zarr::Node& merged) {
   const std::vector<StoredLink> ours = StoredLinks(node.node.attributes());
   for (const StoredLink& link : StoredLinks(merged.attributes())) {
     if (std::find(ours.begin(), ours.end(), link) != ours.end() || node.group.links.count(link.name) == 0) continue;
-    return ChangedError("another program has made a link '" + link.name + "', which is here, too; it is not overwritten");
+    return ChangedError("another program has made a link '" + link.name +
+                        "', which is here, too; it is not overwritten");
   }
   return OkStatus();
 }

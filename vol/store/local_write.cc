@@ -96,8 +96,8 @@ class TempFile {
   }
 
  private:
-  // Has `make` (which returns an errno, or 0) make the file be there under a temporary name: one that is free, as others
-  // may have left theirs.
+  // Has `make` (which returns an errno, or 0) make the file be there under a temporary name: one that is free, as
+  // others may have left theirs.
   template <typename Make>
   int TakeName(Make&& make) {
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {

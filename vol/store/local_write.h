@@ -1,6 +1,6 @@
 // The writing half of the local store: whole objects and moves, each atomic. A new object's file has no name before all
-// of it is written, where the file system has such files; one that replaces another, or is durable, has a temporary name
-// beside it.
+// of it is written, where the file system has such files; one that replaces another, or is durable, has a temporary
+// name beside it.
 //
 // A file that is replaced keeps its permissions, and its owner where this process may give files away; where a
 // symbolic link is in its place, what that leads to is replaced.

@@ -18,8 +18,8 @@
 namespace h5zarr::transfer {
 namespace {
 
-// Rough times, as test/bench/constants.py measures them. HDF5 takes so long for a chunk whatever is in it; the engine for one, for its place in the
-// index, and to begin at all.
+// Rough times, as test/bench/constants.py measures them. HDF5 takes so long for a chunk whatever is in it; the engine
+// for one, for its place in the index, and to begin at all.
 constexpr double kHdf5ChunkNs = 8000;
 constexpr double kEngineChunkNs = 1000;
 constexpr double kIndexEntryNs = 400;
@@ -28,8 +28,8 @@ constexpr double kCopyNsPerByte = 0.3;
 // The engine is worth it where it takes at most this share of HDF5's time.
 constexpr double kWorthIt = 0.7;
 
-// What a mapping of a virtual dataset takes: HDF5, of those that are touched and (before 2.0, which keeps a tree) of all,
-// and us to look at.
+// What a mapping of a virtual dataset takes: HDF5, of those that are touched and (before 2.0, which keeps a tree) of
+// all, and us to look at.
 constexpr double kHdf5MappingNs = 20'000;
 constexpr double kHdf5AnyMappingNs = 300;
 constexpr double kMappingNs = 400;

@@ -74,8 +74,8 @@ struct BoxTransfer {
   std::array<hsize_t, H5S_MAX_RANK> start;
   std::array<hsize_t, H5S_MAX_RANK> counts;
 };
-// ResolveSelections of what small reads mostly are. It asks HDF5 only what that takes. False, with anything in `box`, in
-// all other cases, also of spaces that are to be refused.
+// ResolveSelections of what small reads mostly are. It asks HDF5 only what that takes. False, with anything in `box`,
+// in all other cases, also of spaces that are to be refused.
 bool MatchBox(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent, BoxTransfer* box);
 
 // `elems` elements consecutive in the array (over its extent) and in memory, both in elements.

@@ -338,7 +338,9 @@ Result<Bytes> ParseByKind(const Json& value, const DType& dtype, int zarr_format
 // What v2 says nothing about: zero, and of times NaT, as zarr-python has it.
 FillValue FillOfNull(const DType& dtype) {
   FillValue fill = ZeroFill(dtype, false);
-  if (dtype.kind == Kind::kDatetime || dtype.kind == Kind::kTimedelta) fill.bytes = WordBytes(uint64_t{1} << 63, dtype.item_bytes, dtype.endian);
+  if (dtype.kind == Kind::kDatetime || dtype.kind == Kind::kTimedelta) {
+    fill.bytes = WordBytes(uint64_t{1} << 63, dtype.item_bytes, dtype.endian);
+  }
   return fill;
 }
 

@@ -156,8 +156,9 @@ class Hierarchy {
   Result<std::optional<Node>> MergeStored(const Node& node, const StoredDocuments& now, const Merge& merge);
   Result<bool> Put(const std::string& key, const std::string& text, std::string* there, Generation* state);
   Result<bool> PutTexts(const Node& node, const MetadataTexts& texts, StoredDocuments* now);
-  Status ChangeDocument(const std::string& key,
-                        const std::function<Result<std::optional<std::string>>(const Json& members, bool is_cut)>& change);
+  Status ChangeDocument(
+      const std::string& key,
+      const std::function<Result<std::optional<std::string>>(const Json& members, bool is_cut)>& change);
   void NoteWritten(const Node& node);
 
   Result<std::optional<Node>> OpenV3(const std::string& path);

@@ -56,8 +56,8 @@ std::string ChangedKeys(const Node& node, const StoredDocuments& now) {
 }
 
 Status RemovedError(const Node& node, const Store& store) {
-  return Status(StatusCode::kIo, DocumentKey(node) + " has been removed from " + store.Describe() + " while it was open",
-                ENOENT);
+  return Status(StatusCode::kIo,
+                DocumentKey(node) + " has been removed from " + store.Describe() + " while it was open", ENOENT);
 }
 
 Status KeepsChangingError(const std::string& key) {

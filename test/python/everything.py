@@ -5,13 +5,12 @@ cannot read; `write PATH 1.14 tools`, `repack`: without what its tools, h5repack
 everything.py describe PATH` prints, as JSON, every property that h5py shows, by object. Run natively and on
 a store, the two descriptions must be equal. A script of its own, because HDF5 reads its environment once.
 """
-import ctypes
 import json
 import sys
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5f, h5g, h5o, h5p, h5r, h5s, h5t
+from h5py import h5a, h5d, h5f, h5g, h5o, h5p, h5s, h5t
 
 from described import describe
 from every_heap import write_lists, write_references

@@ -2,7 +2,6 @@
 import ctypes
 import hashlib
 
-import h5py
 from h5py import h5r, h5s, h5t
 
 from libhdf5 import HID, LIB, call

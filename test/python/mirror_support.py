@@ -100,6 +100,18 @@ def has_versions(folder):
     return any(Path(folder).glob("refs/tag.*/ref.json"))
 
 
+def open_repository(folder):
+    """A mirror as icechunk sees it."""
+    import icechunk
+
+    return icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+
+
+def group_at(folder, **version):
+    """What zarr-python sees of a version, or of branch "main"."""
+    return zarr.open_group(open_repository(folder).readonly_session(**(version or {"branch": "main"})).store, mode="r")
+
+
 def plain(data):
     """Values that can be compared, whatever type texts have."""
     data = np.asarray(data)
@@ -111,10 +123,7 @@ def plain(data):
 
 def assert_version_equals(source, folder, version, skip=()):
     tag = version.replace("/", "%2F")
-    import icechunk
-
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
-    theirs = zarr.open_group(repository.readonly_session(tag=tag).store, mode="r")
+    theirs = group_at(folder, tag=tag)
     with h5py.File(source, "r") as f, h5py.File(f"{folder}@{tag}", "r") as ours:
         group = f["_version_data/versions"][version]
         names, found = [], []

@@ -18,7 +18,7 @@ from h5py import h5a, h5d, h5f, h5g, h5o, h5p, h5r, h5s, h5t
 import memory
 from described import describe
 from every_type import compound, enum, integer, opaque, string
-from libhdf5 import HID, LIB, call
+from libhdf5 import HID, call
 
 OPERATIONS = 40
 NAMES = ["a", "b", "data", "X", "with space", "ünï", "数", "x.y", "q" * 60, "0", "_hidden", "units"]

@@ -4,7 +4,6 @@ import os
 import h5py
 import numpy as np
 import pytest
-from h5py import h5p, h5t
 
 KINDS = [".zarr", ".h5"]
 

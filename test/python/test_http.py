@@ -2,7 +2,6 @@
 fill for what could not be read."""
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path

@@ -13,7 +13,8 @@ import pytest
 import zarr
 
 from command_support import COMMAND, h5zarr, needs_command
-from mirror_support import assert_version_equals, has_versions, mirror, objects, report, write
+from mirror_support import (assert_version_equals, has_versions, mirror, objects, open_repository, report,
+                            write)
 from support import environment, run_python
 
 icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
@@ -46,7 +47,7 @@ def test_every_version_is_equal_through_icechunk_and_h5py(source, tmp_path, code
     assert report(source, folder, "--codec", codec)["added"] == 4
     for version in ("v1", "v2", "v3", "v4"):
         assert_version_equals(source, folder, version)
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     messages = [commit.message for commit in repository.ancestry(branch="main")]
     assert messages == [f"versioned-hdf5 v{i}" for i in (4, 3, 2, 1)] + ["Repository initialized"]
     with h5py.File(folder) as f:  # the newest
@@ -134,7 +135,7 @@ def test_a_branch_has_its_own_parent(tmp_path):
     report(source, folder)
     for version in ("v1", "x", "y"):
         assert_version_equals(source, folder, version)
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     parents = {commit.message.split()[-1]: commit.parent_id for commit in repository.ancestry(tag="y")}
     assert set(parents) == {"y", "v1", "initialized"}
     assert repository.lookup_branch("main") == repository.lookup_tag("y")
@@ -143,7 +144,7 @@ def test_a_branch_has_its_own_parent(tmp_path):
 def test_the_transaction_log_says_what_changed(source, tmp_path):
     folder = tmp_path / "m"
     report(source, folder)
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     diff = repository.diff(from_tag="v2", to_tag="v3")
     assert diff.deleted_arrays == {"/lzf"}
     assert "/g/a" in diff.updated_arrays and not diff.new_arrays
@@ -156,7 +157,7 @@ def test_the_transaction_log_says_what_changed(source, tmp_path):
 def test_icechunk_commits_on_top_and_the_mirror_leaves_that_alone(tmp_path):
     source, folder = write(tmp_path / "s.h5", "v1"), tmp_path / "m"
     report(source, folder)
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     session = repository.writable_session("main")
     zarr.open_group(session.store)["raw"][0] = 4711
     theirs = session.commit("by hand")
@@ -165,7 +166,7 @@ def test_icechunk_commits_on_top_and_the_mirror_leaves_that_alone(tmp_path):
     write(source, "v2")
     done = report(source, folder)
     assert done["main_kept"] and done["added"] == 1
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     assert repository.lookup_branch("main") == theirs
     assert_version_equals(source, folder, "v2")
 
@@ -213,7 +214,7 @@ def test_pruned_versions_go_and_the_others_stay_exact(tmp_path):
     assert again["gone"] == [] and again["objects_written"] == 0
     for version in ("v1", "v2", "v4"):
         assert_version_equals(source, folder, version)
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     assert repository.list_tags() == {"v1", "v2", "v4"}
     messages = [commit.message for commit in repository.ancestry(tag="v4")]
     assert messages == [f"versioned-hdf5 v{i}" for i in (4, 2, 1)] + ["Repository initialized"]
@@ -264,7 +265,7 @@ def test_gc_removes_what_nothing_leads_to_and_no_more(source, tmp_path):
 def test_gc_leaves_what_icechunk_wrote(source, tmp_path):
     folder = tmp_path / "m"
     report(source, folder)
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    repository = open_repository(folder)
     session = repository.writable_session("main")
     zarr.open_group(session.store)["raw"][0] = 4711  # its chunk is there, and no commit yet
     done = json.loads(mirror("gc", folder, "--json").stdout)
@@ -379,7 +380,7 @@ def test_icechunk_finds_versions_of_any_name(tmp_path):
     names = ["v1", "\xe9t\xe9", "a b", "x#1", "[q]?", "~t*", "a:b"]
     source = write(tmp_path / "s.h5", *names)
     report(source, tmp_path / "m")
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(tmp_path / "m")))
+    repository = open_repository(tmp_path / "m")
     for name in names:  # (its list has some of them encoded)
         with h5py.File(f"{tmp_path}/m@{name}") as f:
             there = zarr.open_group(repository.readonly_session(tag=name).store, mode="r")
@@ -536,7 +537,7 @@ with h5py.File(sys.argv[1], "w") as f:
 def test_every_version_is_equal_through_xarray(source, tmp_path):
     xarray = pytest.importorskip("xarray")
     report(source, tmp_path / "m", "--codec", "portable")
-    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(tmp_path / "m")))
+    repository = open_repository(tmp_path / "m")
     compared = 0
     for version in ("v1", "v2", "v3", "v4"):
         store = repository.readonly_session(tag=version).store

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import zarr
 
+from mirror_support import group_at, open_repository
 from support import run, run_python, tool
 
-icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
+pytest.importorskip("icechunk", reason="no icechunk in this environment")
 
 WRITE = """
 import sys, h5py, numpy as np
@@ -23,17 +24,9 @@ def mirrored_by(folder, more=""):
     return f"zarr mirror={folder}{more}"
 
 
-def repository(folder):
-    return icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
-
-
-def group_at(folder, **version):
-    return zarr.open_group(repository(folder).readonly_session(**(version or {"branch": "main"})).store, mode="r")
-
-
 def history(folder):
     """How many states there are."""
-    return len(list(repository(folder).ancestry(branch="main"))) - 1
+    return len(list(open_repository(folder).ancestry(branch="main"))) - 1
 
 
 NAMES = pytest.mark.parametrize("name", ["x.h5", "x.zarr"])
@@ -78,8 +71,8 @@ with h5py.File(sys.argv[1], "w") as f:
     f["a"][1] = 8
 """, tmp_path / name, connector=mirrored_by(tmp_path / "m"))
     assert history(tmp_path / "m") == 3
-    states = [zarr.open_group(repository(tmp_path / "m").readonly_session(snapshot_id=state.id).store, mode="r")
-              for state in list(repository(tmp_path / "m").ancestry(branch="main"))[:3]]
+    states = [zarr.open_group(open_repository(tmp_path / "m").readonly_session(snapshot_id=state.id).store, mode="r")
+              for state in list(open_repository(tmp_path / "m").ancestry(branch="main"))[:3]]
     assert [list(group["a"][:2]) for group in states] == [[7, 8], [7, 1], [0, 1]]
     assert ["later" in group for group in states] == [True, True, False]
 
@@ -125,7 +118,7 @@ for name in ("v1", "v2", "v3"):
                 new["a"][int(name[1])] = -1
 """
     run_python(code, tmp_path / "x.h5", connector=mirrored_by(tmp_path / "m"))
-    assert repository(tmp_path / "m").list_tags() == {"v1", "v2", "v3"}
+    assert open_repository(tmp_path / "m").list_tags() == {"v1", "v2", "v3"}
     expected = np.arange(100)
     for tag, changed in (("v1", []), ("v2", [2]), ("v3", [3])):
         expected[changed] = -1

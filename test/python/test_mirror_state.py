@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -15,10 +14,11 @@ import pytest
 import zarr
 
 from command_support import COMMAND, h5zarr, h5zarr_json, needs_command
+from mirror_support import group_at, objects, open_repository
 from one_of_each import write
 from support import environment, run_python
 
-icechunk = pytest.importorskip("icechunk", reason="no icechunk in this environment")
+pytest.importorskip("icechunk", reason="no icechunk in this environment")
 
 pytestmark = needs_command
 
@@ -30,20 +30,6 @@ def change(path, code, **env):
 
 def mirror(source, folder, *words, **options):
     return h5zarr_json("mirror", source, folder, *words, **options)
-
-
-def objects(folder):
-    """Every object by its key, but for what killed runs leave behind."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*")
-            if path.is_file() and not path.name.startswith(".h5zarr-")}
-
-
-def repository(folder):
-    return icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
-
-
-def group_at(folder, **version):
-    return zarr.open_group(repository(folder).readonly_session(**(version or {"branch": "main"})).store, mode="r")
 
 
 @pytest.fixture(params=["x.h5", "x.zarr", "x2.zarr"])
@@ -80,7 +66,7 @@ def test_xarray_opens_a_state(tmp_path):
         f["a"] = np.arange(6.).reshape(2, 3)
         f.create_dataset("b", data=np.arange(30), chunks=(7,), compression="gzip")
     mirror(path, tmp_path / "m")
-    data = xarray.open_zarr(repository(tmp_path / "m").readonly_session(branch="main").store, consolidated=False)
+    data = xarray.open_zarr(open_repository(tmp_path / "m").readonly_session(branch="main").store, consolidated=False)
     np.testing.assert_array_equal(data["a"], np.arange(6.).reshape(2, 3))
     np.testing.assert_array_equal(data["b"], np.arange(30))
 
@@ -157,7 +143,7 @@ def test_changed_chunks_are_stored_and_nothing_twice(tmp_path):
     assert second["chunk_bytes_added"] <= 4 * 8000
     # Pack, manifest, log and snapshot; branch and tag.
     assert second["objects_written"] == 6
-    tags = repository(tmp_path / "m").list_tags()
+    tags = open_repository(tmp_path / "m").list_tags()
     assert tags == {first["tag"], second["tag"]}
     expected = np.arange(400000)
     np.testing.assert_array_equal(group_at(tmp_path / "m", tag=first["tag"])["big"][...], expected)
@@ -185,7 +171,7 @@ def test_the_log_says_what_changed(tmp_path):
     first = mirror(path, tmp_path / "m")
     change(path, "f['g/a'][25] = -1; del f['gone']; f['new'] = 2; f['g'].attrs['x'] = 1")
     second = mirror(path, tmp_path / "m")
-    diff = repository(tmp_path / "m").diff(from_tag=first["tag"], to_tag=second["tag"])
+    diff = open_repository(tmp_path / "m").diff(from_tag=first["tag"], to_tag=second["tag"])
     assert diff.new_arrays == {"/new"} and diff.deleted_arrays == {"/gone"} and diff.updated_groups == {"/g"}
     assert {path: list(chunks) for path, chunks in diff.updated_chunks.items()} == {"/g/a": [[2]], "/new": [[]]}
 
@@ -209,7 +195,7 @@ def test_commits_of_others_and_mirrors_of_other_files_are_left_alone(tmp_path):
     other = shutil.copy(source, tmp_path / "y.h5")
     assert "a state of 'x.h5'" in h5zarr("mirror", other, tmp_path / "m", expected=4).stderr
     assert objects(tmp_path / "m") == before
-    session = repository(tmp_path / "m").writable_session("main")
+    session = open_repository(tmp_path / "m").writable_session("main")
     zarr.open_group(session.store)["plain"][0] = 7
     session.commit("by hand")
     before = objects(tmp_path / "m")
@@ -298,8 +284,8 @@ def test_killed_at_any_time_the_history_is_whole(tmp_path):
     np.testing.assert_array_equal(group_at(tmp_path / "m")["big"][...], np.arange(400000) * (run + 2))
     assert mirror(source, tmp_path / "m", "--verify")["objects_written"] == 0
     # Every state that is in the history has its tag.
-    history = list(repository(tmp_path / "m").ancestry(branch="main"))
-    assert len(history) - 1 == len(repository(tmp_path / "m").list_tags())
+    history = list(open_repository(tmp_path / "m").ancestry(branch="main"))
+    assert len(history) - 1 == len(open_repository(tmp_path / "m").list_tags())
 
 
 def test_runs_at_the_same_time_lose_nothing(tmp_path):
@@ -312,7 +298,7 @@ def test_runs_at_the_same_time_lose_nothing(tmp_path):
                                 stderr=subprocess.PIPE, env=environment()) for source in sources]
     said = [process.communicate(timeout=120)[1] for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], said
-    assert len(repository(tmp_path / "m").list_tags()) == 3
+    assert len(open_repository(tmp_path / "m").list_tags()) == 3
     found = sorted(float(group_at(tmp_path / "m", tag=tag)["scalar"][()])
-                   for tag in repository(tmp_path / "m").list_tags())
+                   for tag in open_repository(tmp_path / "m").list_tags())
     assert found == [0, 1, 2]

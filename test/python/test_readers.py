@@ -1,6 +1,5 @@
 """Which reader of Zarr reads what HDF5 programs write: the table in test/suites/README.md is what this test finds.
 A reader either gives the values or refuses; with every `_hdf5` deleted it does the same."""
-import ctypes
 import json
 import os
 import re

@@ -216,7 +216,7 @@ def test_faults_that_pass_leave_no_trace(root, habits):
     ({"busy_every": 1}, "503"), ({"cut_every": 1, "tags": "changing"}, "replaced|ended|changes"),
     ({"ranges": "wrong"}, "answered with bytes"), ({"encoding": "gzip"}, "Content-Encoding")], ids=str)
 def test_faults_that_stay_are_errors(root, habits, message):
-    code = f"import h5py, sys; h5py.File(sys.argv[1], 'r')"
+    code = "import h5py, sys; h5py.File(sys.argv[1], 'r')"
     with fault_server(root, **habits) as server:
         done = run([sys.executable, "-c", code, f"{server.url}/a.h5"], connector="zarr retries=1")
     assert done.returncode == 1 and "OSError" in done.stderr

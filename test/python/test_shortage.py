@@ -1,6 +1,4 @@
 """Where the system has no more descriptors nothing is taken for absent."""
-import h5py
-import numpy as np
 import pytest
 
 from support import run_python

@@ -2,7 +2,6 @@
 import hashlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from support import read_zarr_python, run_python

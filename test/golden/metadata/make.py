@@ -5,7 +5,6 @@ the bytes of every fill value. Versions are in index.json. Run: python make.py
 """
 import json
 import os
-import shutil
 import tempfile
 import warnings
 

@@ -93,6 +93,33 @@ def test_lzf_of_h5py_goes_there_and_back(tmp_path):
     h5zarr("diff", file, again)
 
 
+@pytest.mark.parametrize("into", ["export", "mirror", "h5copy"])
+def test_datasets_that_grow_in_any_one_dimension_are_copied(tmp_path, into):
+    shape = (6, 30, 40)
+    with h5py.File(tmp_path / "x.h5", "w", libver=("v110", "v114")) as f:
+        for grows in range(3):
+            for compression in (None, "gzip"):
+                for stop in (None, 10):
+                    maxshape = tuple(None if d == grows else extent for d, extent in enumerate(shape))
+                    dataset = f.create_dataset(f"{grows}{compression}{stop}", shape, "<i4", chunks=(1, 10, 5),
+                                               maxshape=maxshape, compression=compression, fillvalue=-1)
+                    part = tuple(slice(stop) if d == grows else slice(None) for d in range(3))
+                    dataset[part] = np.arange(7200).reshape(shape)[part]
+                    if compression:  # a chunk that is stored without its filter
+                        dataset.id.write_direct_chunk((0, 0, 0), np.full(50, 3, "<i4").tobytes(), 1)
+        names = sorted(f)
+    if into == "h5copy":
+        for name in names:
+            copied = run([tool("h5copy"), "-i", tmp_path / "x.h5", "-o", tmp_path / "x.zarr", "-s", name, "-d", name])
+            assert copied.returncode == 0, copied.stderr
+    else:
+        h5zarr(into, tmp_path / "x.h5", tmp_path / "x.zarr")
+    assert h5zarr("diff", tmp_path / "x.h5", tmp_path / "x.zarr").stdout == ""
+    with h5py.File(tmp_path / "x.h5") as f, h5py.File(tmp_path / "x.zarr") as g:
+        for name in names:
+            np.testing.assert_array_equal(g[name][...], f[name][...], err_msg=name)
+
+
 def test_an_imported_file_needs_no_plugin(tmp_path):
     zarr = pytest.importorskip("zarr")
     data = np.arange(10000, dtype="f4").reshape(100, 100)

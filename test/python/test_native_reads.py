@@ -245,6 +245,22 @@ def test_every_chunk_index_and_a_user_block_are_read_as_by_hdf5(tmp_path, libver
                         for s in ([None], [3, 311], [None, None, 2])])
 
 
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_datasets_that_grow_in_any_one_dimension_are_read_as_by_hdf5(tmp_path, compression):
+    path = tmp_path / "growing.h5"
+    shape, parts = (6, 60, 400), (slice(0, 2), slice(0, 10), slice(0, 100))
+    with h5py.File(path, "w", libver="latest") as f:
+        for grows in range(3):
+            for most in (1, 2):  # the others may grow up to a limit
+                maxshape = tuple(None if d == grows else extent * most for d, extent in enumerate(shape))
+                for written in ([], [grows], [0, 1, 2]):
+                    dataset = f.create_dataset(f"{grows}_{most}_{len(written)}", shape, "<i4", chunks=(1, 10, 50),
+                                               maxshape=maxshape, compression=compression, fillvalue=-1)
+                    part = tuple(parts[d] if d in written else slice(None) for d in range(3))
+                    dataset[part] = np.arange(np.prod(shape)).reshape(shape)[part]
+    same_as_hdf5(path, [[name, [s], None] for name in names_in(path) for s in ([None], [0, 5])])
+
+
 def test_a_file_that_changes_between_opens_is_read_as_it_is(tmp_path):
     path = str(tmp_path / "changing.h5")
     code = """

@@ -266,14 +266,16 @@ class TreeCopier {
     return copied ? OkStatus() : CopyElements(dataset, copy.get(), entry.path);
   }
 
-  // As they are stored, where both ends have the same. False, and nothing is copied, where they are not all alike.
+  // As they are stored, where both ends have the same. False, and all is to be copied, where they are not all alike.
   Result<bool> CopyChunks(hid_t dataset, hid_t copy, hid_t dcpl, const std::string& path) {
     unsigned options = 0;
     if (H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_chunk_opts(dcpl, &options) < 0 || options != 0) return false;
     const Handle space(H5Dget_space(dataset));
     ChunkLister chunks;
     chunks.rank = H5Sget_simple_extent_ndims(space.get());
-    if (H5Dchunk_iter(dataset, H5P_DEFAULT, ChunkLister::Add, &chunks) < 0) return Hdf5Error("its chunks");
+    const Status listed = IterateChunks(dataset, ChunkLister::Add, &chunks);
+    if (listed.code() == StatusCode::kUnsupported) return false;
+    H5ZARR_RETURN_IF_ERROR(listed);
     if (!chunks.are_alike) return false;
     Buffer buffer;
     for (std::size_t i = 0; i < chunks.bytes.size(); ++i) {
@@ -284,8 +286,11 @@ class TreeCopier {
         H5ZARR_ASSIGN_OR_RETURN(buffer, Buffer::Allocate(chunks.bytes[i]));
       }
       uint32_t skipped_filters = 0;
-      if (H5Dread_chunk(dataset, H5P_DEFAULT, offset, &skipped_filters, buffer.data()) < 0 ||
-          H5Dwrite_chunk(copy, H5P_DEFAULT, 0, offset, chunks.bytes[i], buffer.data()) < 0) {
+      if (H5Dread_chunk(dataset, H5P_DEFAULT, offset, &skipped_filters, buffer.data()) < 0) {
+        return Hdf5Error("chunk " + std::to_string(i));
+      }
+      if (skipped_filters != 0) return false;  // all is copied again
+      if (H5Dwrite_chunk(copy, H5P_DEFAULT, 0, offset, chunks.bytes[i], buffer.data()) < 0) {
         return Hdf5Error("chunk " + std::to_string(i));
       }
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "mirror/connector_files.h"
 #include "mirror/hdf5_read.h"
 #include "mirror/shape.h"
 #include "shadow/h5_types.h"
@@ -101,7 +102,7 @@ Result<Pieces> Pieces::Of(hid_t dataset, const std::vector<uint64_t>& unit) {
 
 Status Pieces::MarkStored(hid_t dataset) {
   Marker marker{piece_, grid_, {}};
-  if (boxes_ > 0 && H5Dchunk_iter(dataset, H5P_DEFAULT, MarkChunk, &marker) < 0) {
+  if (boxes_ > 0 && !IterateChunks(dataset, MarkChunk, &marker).ok()) {
     H5Eclear2(H5E_DEFAULT);
     return OkStatus();
   }

@@ -20,6 +20,34 @@ bool Optional(void* dataset, int op, H5VL_native_dataset_optional_args_t* native
                               nullptr) >= 0;
 }
 
+constexpr uint64_t kMostLookups = 1 << 24;
+
+// 0 where no chunk is stored, which some versions of HDF5 call a failure.
+uint64_t LookUp(void* dataset, const hsize_t* coords) {
+  hsize_t bytes = 0;
+  H5VL_native_dataset_optional_args_t native;
+  native.get_chunk_storage_size = {coords, &bytes};
+  return Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, &native) ? bytes : 0;
+}
+
+// What IterateChunks has to go through by itself; nothing where HDF5 tells the chunks' coordinates.
+std::optional<Result<ChunkGrid>> GridToLookIn(void* dataset) {
+  H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
+  H5VL_native_dataset_optional_args_t native;
+  native.get_chunk_idx_type.idx_type = &index;
+  if (!Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INDEX_TYPE, &native) ||
+      index != H5D_CHUNK_IDX_EARRAY) {
+    return std::nullopt;
+  }
+  const Result<Handle> space = AskDataset(dataset, H5VL_DATASET_GET_SPACE);
+  const Result<Handle> dcpl = AskDataset(dataset, H5VL_DATASET_GET_DCPL);
+  if (!space.ok()) return space.status();
+  if (!dcpl.ok()) return dcpl.status();
+  Result<ChunkGrid> grid = ChunkGrid::Of(space->get(), dcpl->get());
+  if (grid.ok() && !TellsOtherCoords(index, *grid)) return std::nullopt;
+  return grid;
+}
+
 struct Lister {
   std::span<const uint64_t> chunk, grid;
   ChunkList list;
@@ -59,6 +87,7 @@ Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
                              std::span<const uint64_t> grid) {
   const auto chunks = CheckedProduct(grid);
   if (!chunks) return UnsupportedError("too many chunks");
+  if (GridToLookIn(dataset)) return UnsupportedError("chunks that HDF5 lists as others");
   Lister lister;
   lister.chunk = chunk;
   lister.grid = grid;
@@ -70,6 +99,68 @@ Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
     return UnsupportedError("chunks that are not all alike");
   }
   return std::move(lister.list);
+}
+
+Result<ChunkGrid> ChunkGrid::Of(hid_t space, hid_t dcpl) {
+  const int rank = H5Sget_simple_extent_ndims(space);
+  if (rank < 1) return UnsupportedError("no extent");
+  ChunkGrid grid;
+  for (auto* const dims : {&grid.extent, &grid.max_extent, &grid.chunk}) {
+    dims->resize(static_cast<std::size_t>(rank));
+  }
+  if (H5Sget_simple_extent_dims(space, grid.extent.data(), grid.max_extent.data()) != rank ||
+      H5Pget_chunk(dcpl, rank, grid.chunk.data()) != rank) {
+    return UnsupportedError("the extent of a chunked dataset");
+  }
+  return grid;
+}
+
+bool TellsOtherCoords(H5D_chunk_index_t index, const ChunkGrid& grid) {
+  return index == H5D_CHUNK_IDX_EARRAY && grid.max_extent[0] != H5S_UNLIMITED;
+}
+
+Status IterateGrid(const ChunkGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,
+                   H5D_chunk_iter_op_t op, void* opaque) {
+  uint64_t chunks = 1;
+  for (std::size_t d = 0; d < grid.extent.size(); ++d) {
+    const auto product = CheckedMul(chunks, CeilDiv(grid.extent[d], grid.chunk[d]));
+    if (!product || *product > kMostLookups) return UnsupportedError("too many chunks");
+    chunks = *product;
+  }
+  std::vector<hsize_t> coords(grid.extent.size(), 0);
+  for (; chunks > 0; --chunks) {
+    if (const uint64_t bytes = stored_bytes_at(coords.data()); bytes > 0) {
+      if (stored_chunks == 0) return UnsupportedError("more chunks than HDF5 counts");
+      --stored_chunks;
+      if (op(coords.data(), 0, HADDR_UNDEF, bytes, opaque) != H5_ITER_CONT) return OkStatus();
+    }
+    for (std::size_t d = coords.size(); d-- > 0;) {
+      coords[d] += grid.chunk[d];
+      if (coords[d] < grid.extent[d]) break;
+      coords[d] = 0;
+    }
+  }
+  return stored_chunks == 0 ? OkStatus() : UnsupportedError("fewer chunks than HDF5 counts");
+}
+
+Status IterateChunks(void* dataset, H5D_chunk_iter_op_t op, void* opaque) {
+  H5VL_native_dataset_optional_args_t native;
+  if (const std::optional<Result<ChunkGrid>> grid = GridToLookIn(dataset)) {
+    H5ZARR_RETURN_IF_ERROR(grid->status());
+    const host::KeepErrors keep;
+    const host::QuietErrors quiet;
+    hsize_t stored_chunks = 0;
+    native.get_num_chunks = {H5S_ALL, &stored_chunks};
+    if (!Optional(dataset, H5VL_NATIVE_DATASET_GET_NUM_CHUNKS, &native)) {
+      return UnsupportedError("HDF5 does not count the chunks");
+    }
+    return IterateGrid(**grid, stored_chunks,
+                       [&](const hsize_t* coords) { return LookUp(dataset, coords); }, op, opaque);
+  }
+  native.chunk_iter = {op, opaque};
+  return Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native)
+             ? OkStatus()
+             : UnsupportedError("HDF5 does not list the chunks");
 }
 
 Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t rank) {
@@ -89,11 +180,8 @@ Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t ran
     }
     return H5_ITER_CONT;
   };
-  H5VL_native_dataset_optional_args_t native;
-  native.chunk_iter = {add, &list};
-  if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native) || !list.complete) {
-    return UnsupportedError("HDF5 does not list the chunks");
-  }
+  H5ZARR_RETURN_IF_ERROR(IterateChunks(dataset, add, &list));
+  if (!list.complete) return UnsupportedError("no memory for the list of chunks");
   return std::move(list.chunks);
 }
 
@@ -125,6 +213,8 @@ bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace&
 }
 
 Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64_t length) {
+  // (Earlier versions of HDF5 write as much as there is.)
+  if (LookUp(dataset, coords.data()) != length) return UnsupportedError("a chunk of another size");
   H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(length));
   // HDF5 2.2 asks for the buffer's size as well, behind what earlier ones ask for.
   struct ChunkRead {
@@ -134,7 +224,7 @@ Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64
     std::size_t* buffer_bytes;
   };
   std::size_t buffer_bytes = length;
-  const ChunkRead read = {coords.data(), 0, bytes.data(), &buffer_bytes};
+  ChunkRead read = {coords.data(), 0, bytes.data(), &buffer_bytes};
   H5VL_native_dataset_optional_args_t native;
   static_assert(sizeof read <= sizeof native);
   std::memset(&native, 0, sizeof native);
@@ -142,6 +232,8 @@ Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64
   if (!Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_READ, &native)) {
     return UnsupportedError("HDF5 does not read a chunk as it is");
   }
+  std::memcpy(&read, &native, sizeof read);
+  if (read.filters != 0) return UnsupportedError("a chunk lacks some of its filters");
   return bytes;
 }
 

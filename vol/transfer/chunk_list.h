@@ -8,6 +8,7 @@
 #include <H5VLconnector.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,17 +33,39 @@ struct ChunkList {
 };
 
 // The chunks, of shape `chunk`, of the native object `dataset`. kUnsupported where one lacks some of its
-// filters or lies outside of `grid`, or where HDF5 does not tell.
+// filters or lies outside of `grid`, or where HDF5 does not tell, or tells other coordinates.
 Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
                              std::span<const uint64_t> grid);
+
+// A chunked dataset's extent and its chunk's.
+struct ChunkGrid {
+  std::vector<hsize_t> extent, max_extent, chunk;
+
+  static Result<ChunkGrid> Of(hid_t space, hid_t dcpl);
+};
+
+// Whether HDF5, up to 2.0 at least, tells other coordinates than those of the chunks, both when it lists them and when it
+// is asked for the one at some coordinates: of an extensible array whose dimension without an end is not the first.
+// What it reads and writes there, and the size of a chunk, it finds all the same.
+bool TellsOtherCoords(H5D_chunk_index_t index, const ChunkGrid& grid);
+
+// Calls `op` as H5Dchunk_iter does, for every chunk of which `stored_bytes_at` says that it has any, but tells it neither
+// addresses nor which filters a chunk lacks. kUnsupported, perhaps after some calls, where these are not
+// `stored_chunks`, or there may be too many.
+using StoredBytesAt = std::function<uint64_t(const hsize_t* coords)>;
+Status IterateGrid(const ChunkGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,
+                   H5D_chunk_iter_op_t op, void* opaque);
+
+// Calls `op` as H5Dchunk_iter does, with the true coordinates: where HDF5 tells others, as IterateGrid.
+Status IterateChunks(void* dataset, H5D_chunk_iter_op_t op, void* opaque);
 
 // A chunk that is stored, beginning with the element `first`.
 struct StoredChunk {
   std::vector<hsize_t> first;
   uint64_t length = 0;
-  unsigned filter_mask = 0;  // of filters that it lacks
+  unsigned filter_mask = 0;  // of filters that it lacks, as IterateChunks tells it
 };
-// All of them, of a dataset of `rank` dimensions, in HDF5's order. kUnsupported where HDF5 does not tell.
+// All of them, of a dataset of `rank` dimensions, in the order of IterateChunks, and with its failures.
 Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t rank);
 
 // Where the elements of a contiguous dataset are, `length` bytes. kUnsupported where there are none yet.
@@ -51,7 +74,8 @@ Result<ChunkPlace> FindContiguous(void* dataset, uint64_t length);
 // Whether HDF5 says the same of the chunk at `coords` when it is asked for that one.
 bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace& place);
 
-// The stored bytes of the chunk at `coords`, as HDF5 reads them.
+// The stored bytes of the chunk at `coords`, as HDF5 reads them. kUnsupported where they are not `length`, or it lacks
+// some of its filters.
 Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64_t length);
 
 // Stores `bytes` as they are as the chunk at `coords`. On failure HDF5's error stack says it.

@@ -252,3 +252,61 @@ def test_virtual_datasets_of_files_are_what_hdf5_reads(virtual):
 def test_sources_of_a_virtual_dataset_are_read_by_the_engine(virtual):
     code = "import h5py, sys; h5py.File(sys.argv[1])['all'][:]"
     assert calls(virtual, "zarr", code) > 0
+
+
+def with_source(folder, make):
+    """A virtual dataset half of which is dataset `d` in source.h5, as `make` makes that."""
+    with h5py.File(folder / "own.h5", "w") as f:
+        f["d"] = np.arange(300000, dtype="<i4")
+    make(folder / "source.h5")
+    path = folder / "virtual.h5"
+    with h5py.File(path, "w", libver=("v110", "v114")) as f:
+        for name, elems in (("large", 300000), ("small", 50)):
+            layout = h5py.VirtualLayout((2 * elems,), "<i4")
+            layout[:elems] = h5py.VirtualSource("own.h5", "d", (300000,))[:elems]
+            layout[elems:] = h5py.VirtualSource("source.h5", "d", (300000,))[:elems]
+            f.create_virtual_dataset(name, layout, fillvalue=-7)
+    return path
+
+
+def a_folder(path):
+    path.mkdir()
+
+
+def a_group(path):
+    with h5py.File(path, "w") as f:
+        f.create_group("d")
+
+
+def a_loop_of_links(path):
+    path.symlink_to(path.name)
+
+
+READ_SUM = """
+import h5py, sys
+with h5py.File(sys.argv[1], sys.argv[2]) as f:
+    for name in ("large", "small"):
+        try:
+            print(int(f[name][()].astype("i8").sum()))
+        except OSError as error:
+            print(error)
+"""
+
+
+@pytest.mark.parametrize("make", [a_folder, a_group, a_loop_of_links])
+def test_sources_that_cannot_be_opened_are_what_they_are_to_hdf5(tmp_path, make):
+    path = with_source(tmp_path, make)
+    expected = run_python(READ_SUM, path, "r+", connector=None, plugin=False)
+    assert run_python(READ_SUM, path, "r+") == expected
+
+
+def test_a_source_of_other_dimensions_is_an_error_and_no_crash(tmp_path):
+    def of_two_dimensions(source):
+        with h5py.File(source, "w") as f:
+            f["d"] = np.arange(300000, dtype="<i4").reshape(2, -1)
+
+    path = with_source(tmp_path, of_two_dimensions)
+    with h5py.File(path) as f:
+        for name in ("large", "small"):
+            with pytest.raises(OSError, match="source 'd' in 'source.h5': its mapping selects in 1 dimensions, it has 2"):
+                f[name][()]

@@ -86,6 +86,24 @@ bool IsChunked(Object* object) {
                               host::DefaultDxpl(), nullptr) >= 0;
 }
 
+template <typename Function>
+auto WithoutErrors(const Function& function) {
+  const host::KeepErrors keep;
+  const host::QuietErrors quiet;
+  return function();
+}
+
+// HDF5 would read beyond the source's extent, or divide by none of it.
+Status CheckRank(const MappedSelection& selection, Object* source) {
+  const bool has_rank = selection.kind == MappedSelection::Kind::kRegular ||
+                        selection.kind == MappedSelection::Kind::kBlocks;
+  if (!has_rank) return OkStatus();
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> extent, ExtentOfDataset(source));
+  if (extent.size() == selection.rank()) return OkStatus();
+  return InvalidArgumentError("its mapping selects in " + std::to_string(selection.rank()) +
+                              " dimensions, it has " + std::to_string(extent.size()));
+}
+
 // The first and the last block of a mapping that `bounds` touch; of a mapping without blocks the one it is.
 std::pair<uint64_t, uint64_t> BlocksWithin(const VirtualMapping& mapping,
                                            const transfer::Bounds& bounds) {
@@ -225,14 +243,17 @@ Result<bool> VirtualDataset::SourceLeadsToStore(const VirtualMapping& mapping, u
   H5ZARR_ASSIGN_OR_RETURN(const std::string dataset,
                           shadow::ExpandSourceName(mapping.dataset, block));
   if (sources_.size() > kMaxOpenSources) H5ZARR_RETURN_IF_ERROR(CloseSources());
-  H5ZARR_ASSIGN_OR_RETURN(Object* const source, OpenSource(file, dataset, false));
-  if (source == nullptr) {
+  const Result<Object*> source = WithoutErrors([&] { return OpenSource(file, dataset, false); });
+  // What is in no store is HDF5's to open, also where it takes it for missing.
+  if (!source.ok() || *source == nullptr) {
     examined_.erase(key);  // it may come
     return false;
   }
+  H5ZARR_RETURN_IF_ERROR(CheckRank(mapping.source, *source).WithContext(
+      "source '" + dataset + "' in '" + file + "'"));
   DatasetPart all;
-  all.object = source;
-  H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const nested, Of(source, &all));
+  all.object = *source;
+  H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const nested, Of(*source, &all));
   return nested != nullptr;
 }
 

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from support import documents, forget_hdf5, run_python
+from support import documents, forget_hdf5, run, run_python, tool
 
 NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">i4", ">f8"]
 
@@ -317,6 +317,107 @@ def test_attributes_keep_their_order_whatever_became_of_them(tmp_path, settings)
         assert f["d"].attrs["last"] == "x" and f["d"].attrs["CLASS"] == b"DIMENSION_SCALE"
         assert by_creation(f["d"]) == seen[0]["d"][0] and f["e"].dims[1][0] == f["d"]
         assert f["e"].attrs.get_id("second").get_type().get_size() == 8
+
+
+# JSON that HDF5 has no form for.
+ODD_JSON = {
+    "ome": {"version": "0.5", "multiscales": [{"axes": [{"name": "y"}], "scale": [1.0, 0.5], "name": "é \"q\" \\"}]},
+    "mixed": [1, "a", None, True, [2]],
+    "ragged": [[1], [2, 3]],
+    "nothing": {},
+}
+
+
+def copy_within(f, folder):
+    f.copy("g", "copy")
+    return folder / "x.zarr"
+
+
+def copy_to_store(f, folder):
+    with h5py.File(folder / "y.zarr", "w") as other:
+        f.copy("g", other, "copy")
+    return folder / "y.zarr"
+
+
+def copy_by_native_file(f, folder):
+    with h5py.File(folder / "y.h5", "w") as other:
+        f.copy("g", other, "copy")
+    with h5py.File(folder / "y.h5") as other, h5py.File(folder / "z.zarr", "w") as third:
+        other.copy("copy", third)
+    return folder / "z.zarr"
+
+
+
+@pytest.mark.parametrize("copy", [copy_within, copy_to_store, copy_by_native_file])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_json_that_hdf5_has_no_form_for_stays_json_in_copies(tmp_path, zarr_format, copy):
+    import zarr
+
+    root = zarr.open_group(str(tmp_path / "x.zarr"), mode="w", zarr_format=zarr_format)
+    root.create_group("g", attributes=ODD_JSON)
+    with h5py.File(tmp_path / "x.zarr", "r+") as f:
+        shown = dict(f["g"].attrs)
+        assert all(json.loads(shown[name]) == value for name, value in ODD_JSON.items())
+        copied = copy(f, tmp_path)
+    assert {name: zarr.open_group(str(copied), mode="r")["copy"].attrs[name] for name in ODD_JSON} == ODD_JSON
+    with h5py.File(copied) as f:
+        assert dict(f["copy"].attrs) == shown
+
+
+def test_json_that_hdf5_has_no_form_for_stays_json_in_h5repack(tmp_path):
+    import zarr
+
+    zarr.open_group(str(tmp_path / "x.zarr"), mode="w", attributes=ODD_JSON).create_group("g", attributes=ODD_JSON)
+    done = run([tool("h5repack"), tmp_path / "x.zarr", tmp_path / "y.zarr"])
+    assert done.returncode == 0, done.stderr
+    packed = zarr.open_group(str(tmp_path / "y.zarr"), mode="r")
+    assert {name: packed["g"].attrs[name] for name in ODD_JSON} == ODD_JSON
+    assert {name: packed.attrs[name] for name in ODD_JSON} == ODD_JSON
+
+
+@pytest.mark.parametrize("spelled", [
+    lambda value: json.dumps(value),
+    lambda value: json.dumps(value, indent=2, ensure_ascii=False),
+    lambda value: json.dumps(value, separators=(",", ":"), ensure_ascii=False),
+])
+@pytest.mark.parametrize("put", [lambda attrs, name, text: attrs.__setitem__(name, text),
+                                 lambda attrs, name, text: attrs.modify(name, text)], ids=["set", "modify"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_the_text_of_json_over_such_json_is_json(store, zarr_format, put, spelled):
+    import zarr
+
+    changed = {"ome": ODD_JSON["ome"] | {"more": {"ü": [1, "x"]}}, "mixed": ["b", 2], "ragged": [[1, 2], []], "nothing": {"a": 1}}
+    zarr.open_group(store, mode="w", zarr_format=zarr_format, attributes=ODD_JSON)
+    with h5py.File(store, "r+") as f:
+        for name, value in changed.items():
+            put(f.attrs, name, spelled(value))
+    root = zarr.open_group(store, mode="r")
+    assert {name: root.attrs[name] for name in changed} == changed
+    with h5py.File(store) as f:
+        assert {name: json.loads(f.attrs[name]) for name in changed} == changed
+
+
+@pytest.mark.parametrize("text", ["{}", '{"a":1}', '[1,"a"]', "[1, 2]", '{"a": 1', "text"])
+def test_text_of_a_programs_own_stays_text(store, text):
+    put(store, text)
+    assert json_of(store) == text
+    with h5py.File(store, "r+") as f:
+        f.copy("/", "copy")
+        f.attrs["x"] = text
+    assert back(store) == text
+    assert json_of(store) == text
+    assert documents(store)["copy/zarr.json"]["attributes"]["x"] == text
+
+
+@pytest.mark.parametrize("text", ["", "no", '{"a": 1', "[1,2]", '["a"]', '"a"', "{'a': 1}", '{"a":1e5}', '{"a":NaN}'])
+def test_other_text_over_json_is_text(store, text):
+    import zarr
+
+    zarr.open_group(store, mode="w", attributes={"x": {"a": 1}})
+    with h5py.File(store, "r+") as f:
+        f.attrs["x"] = text
+    assert back(store) == text
+    assert json_of(store) == text
 
 
 ORDERED = f"""

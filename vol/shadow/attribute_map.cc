@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -193,19 +194,77 @@ Handle NaturalType(const std::vector<const Json*>& elements, bool is_list) {
   return Handle();
 }
 
+// The type of text that stands for JSON which HDF5 has no form for. Only its padding, which means nothing to
+// strings of variable length, tells it from others: copies of the attribute are such JSON again.
+Handle JsonTextType() { return MakeVlenString(H5T_STR_SPACEPAD, H5T_CSET_UTF8); }
+
+// The natural form of a value: its extents and elements, and an invalid type where only its text is one.
+struct NaturalForm {
+  Handle type;
+  std::vector<hsize_t> dims;
+  std::vector<const Json*> elements;
+};
+
+NaturalForm NaturalFormOf(const Json& value) {
+  NaturalForm form{Handle(), FirstShape(value), {}};
+  if (form.dims.size() <= H5S_MAX_RANK && Flatten(value, form.dims, 0, &form.elements)) {
+    form.type = NaturalType(form.elements, !form.dims.empty());
+  }
+  return form;
+}
+
 Result<AttributeValue> Natural(const Json& value, const ReferenceResolver& references) {
   if (value.is_null()) {
     return MakeValue(MakeFloat(8, "", Endian::kLittle), std::nullopt, {}, references);
   }
-  const std::vector<hsize_t> dims = FirstShape(value);
-  std::vector<const Json*> elements;
-  if (dims.size() <= H5S_MAX_RANK && Flatten(value, dims, 0, &elements)) {
-    Handle type = NaturalType(elements, !dims.empty());
-    if (type.valid()) return MakeValue(std::move(type), dims, elements, references);
-  }
+  NaturalForm form = NaturalFormOf(value);
+  if (form.type.valid()) return MakeValue(std::move(form.type), form.dims, form.elements, references);
   const Json text = zarr::DumpJson(value, -1);
-  return MakeValue(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8), std::vector<hsize_t>(), {&text},
-                   references);
+  return MakeValue(JsonTextType(), std::vector<hsize_t>(), {&text}, references);
+}
+
+// Whether it has a number that is none of JSON's, or one that only its literal tells.
+bool HasOddNumber(const Json& json) {
+  if (json.is_number_float()) return !std::isfinite(json.get<double>());
+  return json.is_binary() || (json.is_structured() && std::any_of(json.begin(), json.end(), HasOddNumber));
+}
+
+// `text` without the blanks that mean nothing in JSON.
+std::string WithoutBlanks(const std::string& text) {
+  std::string kept;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      kept.append(text, i++, 2);
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    if (in_string || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) kept += c;
+  }
+  return kept;
+}
+
+// The JSON that is shown as `text`, up to blanks, and escapes of what is not ASCII; or nothing.
+std::optional<Json> JsonOfShownText(const std::string& text) {
+  const std::string plain = WithoutBlanks(text);
+  if (plain.empty() || (plain[0] != '{' && plain[0] != '[')) return std::nullopt;
+  Result<Json> json = zarr::ParseJson(text, "an attribute");
+  if (!json.ok() || HasOddNumber(*json) || !IsShownAsText(*json)) return std::nullopt;
+  constexpr bool kEscapeAll = true;
+  if (json->dump() != plain && json->dump(-1, ' ', kEscapeAll) != plain) return std::nullopt;
+  return std::move(json).value();
+}
+
+// The JSON whose natural form is `value`, where its type says that it is such text; or nothing.
+std::optional<Json> JsonOfValue(const AttributeValue& value, const Json& json, const Json& type_json) {
+  if (!json.is_string() || H5Sget_simple_extent_type(value.space()) != H5S_SCALAR) return std::nullopt;
+  const Result<Json> text_type = TypeToJson(JsonTextType().get());
+  if (!text_type.ok() || text_type.value() != type_json) return std::nullopt;
+  const auto& text = json.get_ref<const std::string&>();
+  std::optional<Json> shown = JsonOfShownText(text);
+  if (shown && zarr::DumpJson(*shown, -1) != text) shown.reset();  // what was written is read
+  return shown;
 }
 
 // True when `json` alone gives back `value`.
@@ -224,6 +283,10 @@ Result<AttributeJson> ToJson(const AttributeValue& value, const ReferenceResolve
   AttributeJson result;
   H5ZARR_ASSIGN_OR_RETURN(result.value, ValueToJson(value, references));
   H5ZARR_ASSIGN_OR_RETURN(Json type, TypeToJson(value.type()));
+  if (std::optional<Json> shown = JsonOfValue(value, result.value, type)) {
+    result.value = *std::move(shown);
+    return result;
+  }
   if (SaysItAll(result.value, value, type, references)) return result;
   const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
   result.description = Json::object();
@@ -260,6 +323,19 @@ Result<AttributeValue> AttributeFromJson(const Json& stored, const Json& descrip
     if (described.ok()) return described;
     return Natural(value, references);
   });
+}
+
+bool IsShownAsText(const Json& stored) {
+  return stored.is_structured() && !NaturalFormOf(zarr::PlainJson(stored)).type.valid();
+}
+
+std::optional<Json> JsonOfText(const AttributeJson& attribute) {
+  if (!attribute.value.is_string()) return std::nullopt;
+  if (!attribute.description.is_null()) {
+    const Result<Json> text_type = TypeToJson(JsonTextType().get());
+    if (!text_type.ok() || attribute.description != Json{{"type", *text_type}, {"shape", Json::array()}}) return std::nullopt;
+  }
+  return JsonOfShownText(attribute.value.get_ref<const std::string&>());
 }
 
 Json EncodedFillValue(const Json& value, const DType& dtype, int zarr_format) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,10 +72,17 @@ Result<AttributeJson> AttributeToJson(const AttributeValue& value,
 // (fixed if it has a NUL); bool → h5py's; integers → int64 (uint64 above INT64_MAX); floats → float64;
 // a (nested, rectangular) list of such → an array of the common type; [] → float64 of shape (0);
 // null → null dataspace of float64; objects and ragged or mixed lists → their compact JSON text as
-// a string. LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference (null where
+// a scalar variable UTF-8 string that is padded with spaces, which AttributeToJson makes that JSON again.
+// LINDI's and hdmf-zarr's {"_REFERENCE": {…, "path"}} → an object reference (null where
 // there is no such object).
 Result<AttributeValue> AttributeFromJson(const Json& value, const Json& description,
                                          const ReferenceResolver& references);
+
+// Whether an attribute without a description is shown as its JSON text; and the JSON of which a program's attribute
+// is the text, if it is that of such JSON and of the type of such text, or a string as most write them. It may have
+// blanks, and escapes of what is not ASCII, that the shown text has not; numbers in other words make it none.
+bool IsShownAsText(const Json& stored);
+std::optional<Json> JsonOfText(const AttributeJson& attribute);
 
 // One value of any type as JSON and back (members and elements recursively): numbers; strings
 // (invalid UTF-8 as {"base64": …}); NaN and infinities as text, NaNs with payload as hex; enums by

@@ -96,6 +96,25 @@ Status CheckNewLinks(const NodeState& node, const zarr::Node& merged) {
   return OkStatus();
 }
 
+// The attribute `name` as it lies in the store, or null.
+Json StoredAttribute(const zarr::Node& node, const std::string& name) {
+  if (node.as_stored == nullptr) return Json();
+  std::optional<std::string_view> text = node.as_stored->attributes;
+  if (text->empty()) text = zarr::FindMemberText(node.as_stored->document, "attributes");
+  if (!text) return Json();
+  const Result<Json> attributes = zarr::ParseJson(*text, "attributes");
+  if (!attributes.ok() || !AttributeDescription(*attributes, name).is_null()) return Json();
+  const Json* value = zarr::FindMember(*attributes, name);
+  return value != nullptr ? *value : Json();
+}
+
+// A program that sees the text of JSON, and writes other text of JSON in its place, means JSON.
+void TakeAsJson(const zarr::Node& node, const std::string& name, AttributeJson* attribute) {
+  if (IsHiddenAttribute(name)) return;
+  std::optional<Json> json = JsonOfText(*attribute);
+  if (json && IsShownAsText(StoredAttribute(node, name))) *attribute = {*std::move(json), Json()};
+}
+
 // The description of a list of one, which its value does not say when it stands alone.
 Result<Json> Describe(const AttributeValue& value) {
   H5ZARR_ASSIGN_OR_RETURN(const Json type, TypeToJson(value.type()));
@@ -257,6 +276,7 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     if (!encoded.ok()) {
       return encoded.status().WithContext("attribute '" + name + "' of '/" + node->path + "'");
     }
+    TakeAsJson(node->node, name, &*encoded);
     // netCDF knows no scalar attribute: a list of one is one.
     const Json* single = encoded->value.is_array() && encoded->value.size() == 1 ? &encoded->value[0]
                                                                                  : nullptr;

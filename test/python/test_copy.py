@@ -13,7 +13,7 @@ from h5py import h5r, h5t
 
 import memory
 from libhdf5 import HID, LIB, call
-from support import run_python
+from support import run, run_python, tool
 
 KINDS = [".zarr", ".h5"]
 both_ways = [(a, b) for a in KINDS for b in KINDS]
@@ -511,3 +511,67 @@ def test_a_group_is_copied_with_what_lies_under_a_mounted_file(tmp_path, source,
     with h5py.File(tmp_path / f"b{target}") as b:
         assert sorted(b["g"]) == ["at", "last"] and sorted(b["g/at"]) == ["sub", "under"]
         assert (b["g/at/under"][:] == np.arange(5)).all() and b["g/at/sub/x"][()] == 2 and b["g/last"][()] == 3
+
+
+def put_filled(g, value):
+    """Datasets of text with a fill value of a program's own, and what a copy brings along."""
+    for name, how in {"chunked": dict(chunks=(2,), maxshape=(None,)), "contiguous": {}}.items():
+        d = g.create_dataset(name, (5,), dtype=h5py.string_dtype(), fillvalue=value, **how)
+        d[1] = "é"
+        d.attrs["n"], d.attrs["list"], d.attrs["empty"] = 1.5, ["a", "b"], h5py.Empty("i4")
+    g["again"] = g["chunked"]
+    g["sub/once more"] = g["chunked"]
+    g.create_dataset("unwritten", (3,), dtype=h5py.string_dtype(), fillvalue=value).make_scale("s")
+    g["chunked"].dims[0].label = "x"
+
+
+@pytest.mark.parametrize("value", ["fill", "", "0"])
+@pytest.mark.parametrize("source, target", [pair for pair in both_ways if pair != (".h5", ".h5")] + [(".zarr", None)])
+def test_fill_values_of_text_are_copied(tmp_path, source, target, value):
+    copied = tmp_path / f"copy{target}" if target else tmp_path / f"x{source}"
+    with h5py.File(tmp_path / f"x{source}", "w") as f:
+        put_filled(f.create_group("g"), value)
+        f.flush()
+        with h5py.File(copied, "w" if target else "r+") as to:
+            f.copy("g", to, "copy")
+            f.copy("g/chunked", to, "alone")
+            check_filled(to, value)
+    with h5py.File(copied, "r+") as to:
+        check_filled(to, value)
+        to["copy/chunked"].resize((7,))
+        assert to["copy/chunked"].asstr()[5:].tolist() == [value, value]
+
+
+def check_filled(f, value):
+    for name in ["chunked", "contiguous", "again", "sub/once more"]:
+        d = f["copy"][name]
+        assert (d.fillvalue.decode(), d.asstr()[:5].tolist()) == (value, [value, "é", value, value, value])
+        assert (d.attrs["n"], list(d.attrs["list"]), d.attrs["empty"].dtype) == (1.5, ["a", "b"], "i4")
+    assert f["copy/again"] == f["copy/chunked"] == f["copy/sub/once more"]
+    assert f["copy/chunked"].chunks == (2,) and f["copy/chunked"].maxshape == (None,) and f["copy/contiguous"].chunks is None
+    assert f["copy/unwritten"].asstr()[()].tolist() == [value] * 3 and f["copy/unwritten"].is_scale
+    assert f["alone"].fillvalue.decode() == value and f["alone"].asstr()[:].tolist() == [value, "é", value, value, value]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("target", KINDS)
+def test_fill_values_of_text_in_foreign_stores_are_copied(tmp_path, target, zarr_format):
+    import zarr
+
+    root = zarr.open_group(str(tmp_path / "x.zarr"), mode="w", zarr_format=zarr_format)
+    root.create_array("a", shape=(4,), chunks=(2,), dtype=str, fill_value="none")[0] = "x"
+    with h5py.File(tmp_path / "x.zarr") as f, h5py.File(tmp_path / f"y{target}", "w") as to:
+        f.copy("a", to)
+    with h5py.File(tmp_path / f"y{target}") as f:
+        assert f["a"].fillvalue == b"none" and f["a"].asstr()[:].tolist() == ["x", "none", "none", "none"]
+
+
+def test_text_of_netcdf_is_copied_by_h5copy(tmp_path):
+    netCDF4 = pytest.importorskip("netCDF4", reason="netCDF4 has no wheel for this Python")
+    with netCDF4.Dataset(tmp_path / "x.nc", "w") as nc:
+        nc.createDimension("x", 3)
+        nc.createVariable("s", str, ("x",))[0] = "a"
+    done = run([tool("h5copy"), "-i", tmp_path / "x.nc", "-o", tmp_path / "y.zarr", "-s", "/s", "-d", "/s"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    with h5py.File(tmp_path / "y.zarr") as f:
+        assert f["s"].asstr()[:].tolist() == ["a", "", ""] and f["s"].fillvalue == b""

@@ -88,9 +88,6 @@ using Boxes = std::optional<std::vector<Box>>;  // nothing: all of the dataset
 // Where elements are stored; elsewhere both ends have the same fill.
 Result<Boxes> StoredInStore(const DataEnd& from, std::span<const hsize_t> extent) {
   if (from.node->dataset.external) return Boxes();
-  // (A fill value of variable length is not in the copy's header.)
-  const zarr::ArrayMetadata& metadata = from.node->node.array();
-  if (metadata.dtype.is_vlen() && !metadata.fill.bytes.empty()) return Boxes();
   H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, from.store->OpenElements(from.node));
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<zarr::ChunkInfo> chunks, array->ListStoredChunks());
   const std::span<const uint64_t> unit = array->unit_shape();

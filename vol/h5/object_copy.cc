@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "h5/copied_fill.h"
 #include "h5/copy_references.h"
 #include "h5/copy_source.h"
 #include "h5/element_copy.h"
@@ -52,6 +53,11 @@ class CopyFinisher {
   // `list`: the copy's, without expansion of references.
   CopyFinisher(const Place& target, CopySource* source, unsigned options, hid_t list)
       : target_(target), store_(target.store()), source_(source), options_(options), list_(list) {}
+
+  // Before anything is known of the copy at `path` below `base`.
+  Status MendFill(const host::NativeHandle& from, host::NativeObject base, const std::string& path) {
+    return fills_.Mend(from, base, path);
+  }
 
   // Takes the copy `to` of `from`, and all below it, into the target's store.
   Status Finish(const host::NativeHandle& from, const host::NativeHandle& to,
@@ -255,11 +261,15 @@ class CopyFinisher {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> names,
                             host::Links(to.object(), H5_INDEX_NAME));
     for (const auto& [name, type] : names) {
+      host::NativeHandle original;
+      if (type == H5L_TYPE_HARD) {
+        H5ZARR_ASSIGN_OR_RETURN(original, OpenMember(from.object(), name));
+        H5ZARR_RETURN_IF_ERROR(fills_.Mend(original, to.object(), name));
+      }
       if (store_ != nullptr) H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(node, name.c_str()));
       H5ZARR_RETURN_IF_ERROR(CopyLinkState(from, node, name));
       if (type != H5L_TYPE_HARD) continue;
       H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle child, OpenMember(to.object(), name));
-      H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle original, OpenMember(from.object(), name));
       H5ZARR_RETURN_IF_ERROR(Finish(original, child, path + "/" + name));
     }
     return OkStatus();
@@ -283,6 +293,7 @@ class CopyFinisher {
     H5ZARR_RETURN_IF_ERROR(CopyByHdf5(from.get(), from_loc, ".", target_, to_loc, path.c_str(), list_,
                                       H5P_LST_LINK_CREATE_ID_g, host::DefaultDxpl(), nullptr));
     made_.push_back(path);
+    H5ZARR_RETURN_IF_ERROR(fills_.Mend(from, base, path));
     if (store_ != nullptr) {
       H5ZARR_RETURN_IF_ERROR(store_->NoteCreated(store_->root(), path.c_str()));
     }
@@ -317,11 +328,13 @@ class CopyFinisher {
   std::map<std::pair<unsigned long, uint64_t>, uint64_t> copies_;
   std::vector<Reference> references_;
   std::vector<std::string> made_;
+  CopiedFills fills_;
 };
 
 Status FinishCopy(const Place& source, const Place& target, CopyFinisher* finisher) {
   H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle from,
                           OpenAt(source.object->native, &source.loc, source.name));
+  H5ZARR_RETURN_IF_ERROR(finisher->MendFill(from, target.object->native, target.path()));
   H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle to,
                           OpenAt(target.object->native, &target.loc, target.name));
   if (target.store() != nullptr) {

@@ -37,6 +37,8 @@ ROWS = [
     ("read it", "read", VOLUME | dict(chunks=[64] * 3, shards=[256] * 3, codec="zstd"), None, 1),
     ("one plane across rows, uncompressed", "read", VOLUME | dict(chunks=[64] * 3, shards=[256] * 3),
      [[None], [None], [100, 101]], 1),
+    ("first plane of zstd chunks of 128³", "read", VOLUME | dict(chunks=[128] * 3, shards=[256] * 3, codec="zstd"),
+     [[0, 1], [None], [None]], 1),
     ("read 10 elements, each", "read", SMALL | dict(chunks=[10_000]), [[100, 110]], 1000),
     ("open, read 10 elements, close, each", "open", SMALL | dict(chunks=[10_000]), [[100, 110]], 20),
 ]

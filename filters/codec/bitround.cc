@@ -19,6 +19,27 @@ void RoundBits(Word* words, std::size_t elems, int dropped_bits) {
   }
 }
 
+// Numbers that we do not round. To read them needs no more than to leave them as they are.
+class BitRounded final : public ArrayCodec {
+ public:
+  explicit BitRounded(const ChunkSpec& spec) : spec_(spec) {}
+  std::string_view name() const override { return "bitround"; }
+  const ChunkSpec& decoded_spec() const override { return spec_; }
+  const ChunkSpec& encoded_spec() const override { return spec_; }
+  Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
+    H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));
+    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
+    return OkStatus();
+  }
+  Status Encode(ByteSpan, MutableByteSpan) const override {
+    return UnsupportedError("codec bitround: only IEEE floats of 2, 4 or 8 bytes can be rounded");
+  }
+  CodecCost cost() const override { return {0.05, 0.05}; }
+
+ private:
+  const ChunkSpec spec_;
+};
+
 class BitRound final : public ArrayCodec {
  public:
   BitRound(const ChunkSpec& spec, const NumberType& type, int dropped_bits)
@@ -64,7 +85,10 @@ class BitRound final : public ArrayCodec {
 Result<AnyCodec> MakeBitRound(const CodecRequest& request, ConfigReader& config) {
   const std::optional<NumberType> type = ToNumberType(request.input.dtype);
   if (!type || !IsFloat(type->kind)) {
-    return UnsupportedError("codec bitround: only IEEE floats of 2, 4 or 8 bytes can be rounded");
+    if (request.input.dtype.is_vlen()) return UnsupportedError("codec bitround: elements that are no numbers");
+    config.Require("keepbits");
+    config.Int("keepbits", 0, 0, 64);
+    return MakeAs<ArrayCodec, BitRounded>(request.input);
   }
   const int fraction_bits = type->item_bytes == 2 ? 10 : type->item_bytes == 4 ? 23 : 52;
   config.Require("keepbits");

@@ -31,6 +31,9 @@ Result<AnyCodec> MakeFixedScaleOffset(const CodecRequest& request, ConfigReader&
 Result<AnyCodec> MakeQuantize(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeBitRound(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakePackBits(const CodecRequest& request, ConfigReader& config);
+Result<AnyCodec> MakePackNumbers(const CodecRequest& request, ConfigReader& config);
+Result<AnyCodec> MakeScaleOffset(const CodecRequest& request, ConfigReader& config);
+Result<AnyCodec> MakeCastValue(const CodecRequest& request, ConfigReader& config);
 Result<AnyCodec> MakeAsType(const CodecRequest& request, ConfigReader& config);
 
 Result<AnyCodec> MakeGzip(const CodecRequest& request, ConfigReader& config);

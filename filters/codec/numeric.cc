@@ -97,8 +97,8 @@ std::optional<NumberType> ToNumberType(const DType& dtype) {
   };
   switch (dtype.kind) {
     case DType::Kind::kBool: return type;
-    case DType::Kind::kInt: return pick(NumberKind::kI8);
-    case DType::Kind::kUint: return pick(NumberKind::kU8);
+    case DType::Kind::kInt: return dtype.format.empty() ? pick(NumberKind::kI8) : std::nullopt;
+    case DType::Kind::kUint: return dtype.format.empty() ? pick(NumberKind::kU8) : std::nullopt;
     case DType::Kind::kFloat:
       if (!dtype.format.empty() || dtype.item_bytes < 2) return std::nullopt;
       return pick(static_cast<NumberKind>(static_cast<int>(NumberKind::kF16) - 1));

@@ -1,5 +1,5 @@
 // packbits (numcodecs PackBits): booleans as bits, the first in the highest bit, behind a byte that
-// says how many bits of the last byte are padding. (The `packbits` of zarr-extensions is another.)
+// says how many bits of the last byte are padding. (The `packbits` of zarr-extensions is another: pack_bits.cc.)
 #include "codec/codec_errors.h"
 #include "codec/factories.h"
 
@@ -50,12 +50,8 @@ class PackBits final : public ArrayCodec {
 }  // namespace
 
 Result<AnyCodec> MakePackBits(const CodecRequest& request, ConfigReader& config) {
-  for (const char* member : {"padding_encoding", "first_bit", "last_bit"}) {
-    if (config.Get(member) != nullptr) {
-      return UnsupportedError("codec packbits: \"" + std::string(member) +
-                              "\" belongs to zarr-extensions' packbits, which is not implemented");
-    }
-  }
+  // v2's, and v3's under numcodecs' name; by itself the name is that of zarr-extensions.
+  if (!request.is_numcodecs_v3) return MakePackNumbers(request, config);
   const DType& dtype = request.input.dtype;
   if (dtype.item_bytes != 1 || dtype.is_vlen()) {
     return InvalidArgumentError("codec packbits: elements of " + std::to_string(dtype.item_bytes) +

@@ -23,6 +23,8 @@ constexpr Entry kCodecs[] = {
     {"bitround", MakeBitRound},
     {"packbits", MakePackBits},
     {"astype", MakeAsType},
+    {"scale_offset", MakeScaleOffset},
+    {"cast_value", MakeCastValue},
     {"gzip", MakeGzip},
     {"zlib", MakeZlib},
     {"zstd", MakeZstd},
@@ -51,11 +53,28 @@ Status UnknownCodec(std::string_view name, std::string_view short_name) {
   }
   if (short_name == "categorize" || short_name == "msgpack2" || short_name == "pcodec" ||
       short_name == "zfpy" || short_name == "zfp" || short_name == "n5_default" ||
-      short_name == "cast_value" || short_name == "scale_offset" || short_name == "reshape" ||
-      short_name == "conditional") {
+      short_name == "reshape" || short_name == "conditional") {
     return UnsupportedError(shown + " is known but not implemented");
   }
   return UnsupportedError(shown + " is unknown");
+}
+
+// zarrs' names from before numcodecs' were agreed on, which arrays of its older versions have: a URL, or its own prefix.
+std::string_view WithoutZarrsPrefix(std::string_view name, const ChunkSpec& input) {
+  constexpr std::string_view kUrl = "https://codec.zarrs.dev/", kOwn = "zarrs.";
+  if (name.starts_with(kUrl)) {
+    name.remove_prefix(name.rfind('/') + 1);
+  } else if (name.starts_with(kOwn)) {
+    name.remove_prefix(kOwn.size());
+  } else {
+    return name;
+  }
+  if (name == "vlen_utf8") return "vlen-utf8";
+  if (name == "vlen_bytes") return "vlen-bytes";
+  if (name == "vlen_array") return "vlen-array";
+  // The same with a 64-bit count would be "vlen", which this is not.
+  if (name == "vlen_v2") return input.dtype.kind == DType::Kind::kString ? "vlen-utf8" : "vlen-bytes";
+  return name;
 }
 
 Result<AnyCodec> Make(const Entry& entry, const CodecRequest& request, std::string_view full_name,
@@ -75,7 +94,7 @@ Result<AnyCodec> Make(const Entry& entry, const CodecRequest& request, std::stri
 Result<AnyCodec> MakeCodec(std::string_view name, const Json& configuration,
                            const ChunkSpec& input) {
   constexpr std::string_view kPrefix = "numcodecs.";
-  std::string_view short_name = name;
+  std::string_view short_name = WithoutZarrsPrefix(name, input);
   const bool is_numcodecs_v3 = name.starts_with(kPrefix);
   if (is_numcodecs_v3) short_name.remove_prefix(kPrefix.size());
   try {

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "shadow/h5_types.h"
 #include "shadow/json_text.h"
+#include "zarr/small_float.h"
 
 namespace h5zarr::shadow {
 namespace {
@@ -296,8 +297,14 @@ Result<Handle> DefaultType(const DType& dtype) {
   Handle type;
   switch (dtype.kind) {
     case Kind::kBool: type = MakeBoolType(); break;
-    case Kind::kInt: type = MakeInteger(dtype.item_bytes, true, dtype.endian); break;
-    case Kind::kUint: type = MakeInteger(dtype.item_bytes, false, dtype.endian); break;
+    case Kind::kInt:
+    case Kind::kUint:
+      type = MakeInteger(dtype.item_bytes, dtype.kind == Kind::kInt, dtype.endian);
+      if (!dtype.format.empty()) {
+        const auto bits = static_cast<std::size_t>(zarr::IntegerBits(dtype));
+        if (H5Tset_precision(type.get(), bits) < 0) return Hdf5Failure("an integer of a few bits");
+      }
+      break;
     case Kind::kDatetime:
     case Kind::kTimedelta: type = MakeInteger(8, true, dtype.endian); break;
     case Kind::kFloat: type = MakeFloat(dtype.item_bytes, dtype.format, dtype.endian); break;

@@ -66,11 +66,7 @@ std::optional<Kind> KindOf(char code) {
 }
 
 Result<DType> ParseTypeString(const std::string& text) {
-  if (const SmallFloat* format = FindSmallFloat(text)) {  // tensorstore writes "bfloat16"
-    DType dtype = DType::Float(format->item_bytes());
-    dtype.format = text;
-    return dtype;
-  }
+  if (auto small = SmallNumber(text)) return std::move(*small);  // tensorstore writes "bfloat16", "int4"
   if (text.size() >= 2 && text[1] == 'O') {
     return UnsupportedError("dtype '" + text + "' is known by its object codec only");
   }
@@ -180,8 +176,12 @@ Result<Json> FormatDTypeV2(const DType& dtype) {
   return NoThrow("dtype", [&]() -> Result<Json> {
     switch (dtype.kind) {
       case Kind::kBool: return Json("|b1");
-      case Kind::kInt: return Json(TypeString(dtype, 'i', dtype.item_bytes));
-      case Kind::kUint: return Json(TypeString(dtype, 'u', dtype.item_bytes));
+      case Kind::kInt:
+        if (!dtype.format.empty()) return Json(dtype.format);
+        return Json(TypeString(dtype, 'i', dtype.item_bytes));
+      case Kind::kUint:
+        if (!dtype.format.empty()) return Json(dtype.format);
+        return Json(TypeString(dtype, 'u', dtype.item_bytes));
       case Kind::kFloat:
         if (dtype.format == "bfloat16" && dtype.endian == Endian::kLittle)
           return Json(dtype.format);

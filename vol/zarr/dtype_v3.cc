@@ -146,6 +146,7 @@ Result<Json> FormatStruct(const DType& dtype) {
 }
 
 Result<Json> FormatNumber(const DType& dtype) {
+  if (dtype.kind != Kind::kFloat && dtype.kind != Kind::kComplex && !dtype.format.empty()) return Json(dtype.format);
   if (dtype.kind == Kind::kFloat && !dtype.format.empty()) {
     if (FindSmallFloat(dtype.format) == nullptr) {
       return UnsupportedError("Zarr v3 has no float format '" + dtype.format + "'");
@@ -173,13 +174,9 @@ Result<DType> ParseDTypeV3(const Json& data_type) {
     for (const NumberName& number : kComplexByPart) {
       if (number.name == name) return MakeDType(number.kind, number.item_bytes);
     }
-    if (const SmallFloat* format = FindSmallFloat(name)) {
-      DType dtype = DType::Float(format->item_bytes());
-      dtype.format = name;
-      return dtype;
-    }
+    if (auto small = SmallNumber(name)) return std::move(*small);
     if (name == "string") return DType::String();
-    if (name == "bytes" || name == "variable_length_bytes") return DType::VlenBytes();
+    if (name == "bytes" || name == "variable_length_bytes" || name == "binary") return DType::VlenBytes();
     if (name == "structured" || name == "struct") return ParseStruct(spec);
     if (name == "numpy.datetime64" || name == "numpy.timedelta64") return ParseTime(spec);
     if (name == "raw_bytes" || name == "null_terminated_bytes" || name == "fixed_length_utf32") {

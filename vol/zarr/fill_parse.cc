@@ -64,11 +64,12 @@ std::optional<Integer> ToInteger(const Json& value) {
 Result<Bytes> ParseInteger(const Json& value, const DType& dtype) {
   const bool is_signed = dtype.kind != Kind::kUint;
   const std::string expected = (is_signed ? "a signed" : "an unsigned") +
-                               std::string(" integer of ") + std::to_string(dtype.item_bytes) +
-                               " bytes";
+                               std::string(" integer of ") +
+                               (dtype.format.empty() ? std::to_string(dtype.item_bytes) + " bytes"
+                                                     : std::to_string(IntegerBits(dtype)) + " bits");
   const std::optional<Integer> integer = ToInteger(value);
   if (!integer) return Mismatch(value, expected);
-  const int bits = static_cast<int>(8 * dtype.item_bytes);
+  const int bits = IntegerBits(dtype);
   bool fits = false;
   if (is_signed) {
     const uint64_t limit = uint64_t{1} << (bits - 1);

@@ -2,11 +2,15 @@
 #include <algorithm>
 
 #include "zarr/codec_role.h"
+#include "zarr/codec_specs.h"
 #include "zarr/metadata.h"
 #include "zarr/metadata_parts.h"
 
 namespace h5zarr::zarr {
 namespace {
+
+constexpr std::string_view kNumcodecs = "numcodecs.";
+constexpr std::string_view kPackbits = "packbits";
 
 Status CheckFormat(const Json& document) {
   H5ZARR_ASSIGN_OR_RETURN(const Json* format, RequireMember(document, "zarr_format"));
@@ -44,6 +48,7 @@ Result<CodecSpec> ParseCodec(const Json& value) {
   }
   CodecSpec spec;
   spec.name = id->get<std::string>();
+  if (spec.name == kPackbits) spec.name = std::string(kNumcodecs) + spec.name;  // not zarr-extensions' of this name
   spec.configuration = value;
   spec.configuration.erase("id");
   if (spec.configuration.empty()) spec.configuration = nullptr;
@@ -52,7 +57,7 @@ Result<CodecSpec> ParseCodec(const Json& value) {
 
 Json FormatCodec(const CodecSpec& spec) {
   Json value = Json::object();
-  value["id"] = spec.name;
+  value["id"] = std::string(BareName(spec));
   if (spec.configuration.is_object()) {
     for (const auto& [name, member] : spec.configuration.items()) value[name] = member;
   }

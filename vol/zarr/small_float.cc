@@ -101,4 +101,24 @@ const SmallFloat* FindSmallFloat(std::string_view name) {
 
 const SmallFloat& Binary16() { return kBinary16; }
 
+std::optional<DType> SmallNumber(std::string_view name) {
+  DType dtype;
+  if (const SmallFloat* format = FindSmallFloat(name)) {
+    dtype = DType::Float(format->item_bytes());
+  } else if (name == "int2" || name == "int4") {
+    dtype = DType::Int(1);
+  } else if (name == "uint2" || name == "uint4") {
+    dtype = DType::Uint(1);
+  } else {
+    return std::nullopt;
+  }
+  dtype.format = name;
+  return dtype;
+}
+
+int IntegerBits(const DType& dtype) {
+  if (dtype.format.empty()) return static_cast<int>(8 * dtype.item_bytes);
+  return dtype.format.back() - '0';  // of "int4"
+}
+
 }  // namespace h5zarr::zarr

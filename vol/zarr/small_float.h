@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/dtype.h"
+
 namespace h5zarr::zarr {
 
 struct SmallFloat {
@@ -37,6 +39,11 @@ struct SmallFloat {
 const SmallFloat* FindSmallFloat(std::string_view name);
 // IEEE binary16.
 const SmallFloat& Binary16();
+// The number type below the usual sizes that tensorstore and zarrs name so: one of these formats, or an integer of 2 or
+// 4 bits ("int4"), of which each element takes a byte, whose other bits mean nothing.
+std::optional<DType> SmallNumber(std::string_view name);
+// The bits of an element that mean something. REQUIRES: an integer.
+int IntegerBits(const DType& dtype);
 
 }  // namespace h5zarr::zarr
 

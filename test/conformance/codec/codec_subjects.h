@@ -66,7 +66,13 @@ inline std::vector<ArraySubject> ArraySubjects() {
       {"fixedscaleoffset",
        R"({"dtype": "<i4", "astype": "<i8", "scale": 1, "offset": 10})", DType::Int(4)},
       {"astype", R"({"encode_dtype": "<i8", "decode_dtype": "<i4"})", DType::Int(4)},
+      {"numcodecs.packbits", R"({})", DType::Bool()},
       {"packbits", R"({})", DType::Bool()},
+      {"packbits", R"({"padding_encoding": "last_byte"})", DType::Bool()},
+      {"packbits", R"({"padding_encoding": "first_byte"})", DType::Complex(8)},
+      {"packbits", R"({})", DType::Uint(8)},
+      {"scale_offset", R"({})", DType::Int(4)},
+      {"cast_value", R"({"data_type": "int64"})", DType::Int(4, Endian::kBig)},
       {"bitround", R"({"keepbits": 23})", DType::Float(4)},
   };
 }

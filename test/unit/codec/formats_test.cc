@@ -174,7 +174,7 @@ TEST_CASE("the vector shuffle equals the definition") {
 }
 
 TEST_CASE("packbits with padding that contradicts the chunk is corrupt") {
-  const auto codec = MakeSubject<ArrayCodec>("packbits", "{}", ChunkSpec{DType::Bool(), {9}});
+  const auto codec = MakeSubject<ArrayCodec>("numcodecs.packbits", "{}", ChunkSpec{DType::Bool(), {9}});
   Bytes decoded(9);
   const Bytes encoded = {std::byte{6}, std::byte{0}, std::byte{0}};
   CHECK(codec->Decode(encoded, decoded).code() == StatusCode::kCorrupt);

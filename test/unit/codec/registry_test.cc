@@ -37,7 +37,7 @@ TEST_CASE("an unknown codec is unsupported and named") {
 
 TEST_CASE("codecs that exist elsewhere only are unsupported and named") {
   for (const char* name : {"numcodecs.pcodec", "numcodecs.zfpy", "zfp", "n5_default", "categorize",
-                           "msgpack2", "cast_value", "scale_offset"}) {
+                           "msgpack2", "reshape"}) {
     const Status status = Make(name, "{}", kStrings);
     CHECK(status.code() == StatusCode::kUnsupported);
     CHECK(Mentions(status, name));
@@ -118,8 +118,12 @@ TEST_CASE("a compressor that blosc lacks is unsupported and named") {
 TEST_CASE("number codecs refuse elements that are no numbers") {
   CHECK(Make("delta", "{}", kStrings).code() == StatusCode::kUnsupported);
   CHECK(Make("delta", R"({"dtype": "<M8[ns]"})").code() == StatusCode::kUnsupported);
-  CHECK(Make("bitround", R"({"keepbits": 3})").code() == StatusCode::kUnsupported);
-  CHECK(Make("packbits", "{}").code() == StatusCode::kInvalidArgument);
+  CHECK(Make("bitround", R"({"keepbits": 3})", kStrings).code() == StatusCode::kUnsupported);
+  CHECK(Make("numcodecs.packbits", "{}").code() == StatusCode::kInvalidArgument);
+  CHECK(Make("packbits", "{}", kStrings).code() == StatusCode::kUnsupported);
+  CHECK(Make("scale_offset", "{}", kStrings).code() == StatusCode::kUnsupported);
+  CHECK(Make("cast_value", R"({"data_type": "int8"})", kStrings).code() == StatusCode::kUnsupported);
+  CHECK(Make("cast_value", R"({"data_type": "complex64"})").code() == StatusCode::kUnsupported);
 }
 
 TEST_CASE("vlen codecs refuse elements of fixed size") {
@@ -130,8 +134,12 @@ TEST_CASE("vlen codecs refuse elements of fixed size") {
 
 TEST_CASE("the packbits of zarr-extensions is not taken for numcodecs'") {
   const ChunkSpec bools{DType::Bool(), {8}};
-  CHECK(Make("packbits", R"({"padding_encoding": "none"})", bools).code() ==
-        StatusCode::kUnsupported);
+  CHECK(Make("packbits", R"({"padding_encoding": "none"})", bools).ok());
+  CHECK(Make("numcodecs.packbits", R"({"padding_encoding": "none"})", bools).code() ==
+        StatusCode::kInvalidArgument);
+  CHECK(Make("packbits", R"({"padding_encoding": "some"})", bools).code() == StatusCode::kInvalidArgument);
+  CHECK(Make("packbits", R"({"first_bit": 1, "last_bit": 0})").code() == StatusCode::kInvalidArgument);
+  CHECK(Make("packbits", R"({"last_bit": 1})", bools).code() == StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("numcodecs' lzma filters with a hostile dictionary are refused at once") {

@@ -33,6 +33,8 @@ TEST_CASE("every v3 spelling of a type is read") {
   CHECK(V3(R"("bytes")") == "vlenbytes");
   CHECK(V3(R"("float8_e8m0fnu")") == "float1/float8_e8m0fnu");
   CHECK(V3(R"("float4_e2m1fn")") == "float1/float4_e2m1fn");
+  CHECK(V3(R"("int4")") == "int1/int4");
+  CHECK(V3(R"("uint2")") == "uint1/uint2");
   CHECK(V3(R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 10}})") ==
         "datetime8(s,10):little");
 }
@@ -50,7 +52,7 @@ TEST_CASE("v3 structs are read from pairs and from objects") {
 
 TEST_CASE("v3 types that are unknown or cannot be stored are unsupported") {
   for (const char* text :
-       {R"("int128")", R"("int4")", R"("r12")", R"("r0x")", R"("r")", R"("complex_bfloat16")",
+       {R"("int128")", R"("int3")", R"("r12")", R"("r0x")", R"("r")", R"("complex_bfloat16")",
         R"({"name": "raw_bytes", "configuration": {"length_bytes": 99999999999}})",
         R"({"name": "structured", "configuration": {"fields": [["a", "string"]]}})"}) {
     INFO(text);

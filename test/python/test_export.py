@@ -93,6 +93,18 @@ def test_lzf_of_h5py_goes_there_and_back(tmp_path):
     h5zarr("diff", file, again)
 
 
+@pytest.mark.parametrize("into", ["export", "mirror"])
+def test_texts_behind_lzf_are_copied(tmp_path, into):
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        texts = np.array([f"text {i}" for i in range(3000)], dtype=object)
+        f.create_dataset("texts", data=texts, dtype=h5py.string_dtype(), compression="lzf", chunks=(700,))
+        f.create_dataset("same", shape=(5000,), dtype=h5py.string_dtype(), compression="lzf", chunks=(5000,))[:1] = "x"
+    h5zarr(into, tmp_path / "x.h5", tmp_path / "x.zarr")
+    assert h5zarr("diff", tmp_path / "x.h5", tmp_path / "x.zarr").stdout == ""
+    with h5py.File(tmp_path / "x.zarr") as f:
+        assert_equal(f["texts"].asstr()[()], texts)
+
+
 @pytest.mark.parametrize("into", ["export", "mirror", "h5copy"])
 def test_datasets_that_grow_in_any_one_dimension_are_copied(tmp_path, into):
     shape = (6, 30, 40)

@@ -12,6 +12,7 @@ namespace {
 
 constexpr H5Z_filter_t kLzf = 32000;
 constexpr std::size_t kChunkBytesWord = 2;  // of cd_values: the size of a decoded chunk
+constexpr std::size_t kMostTimes = 128;     // as many bytes as there were: three give 264 at most
 
 // Decodes `from` into `to`; how many bytes that gave, 0 when `from` is damaged or gives more than fit.
 // A piece begins with a byte: under 32, one more literal byte than that follows; else its high 3 bits are
@@ -46,20 +47,25 @@ std::size_t DecodeLzf(const uint8_t* from, std::size_t from_bytes, uint8_t* to, 
 
 std::size_t FilterLzf(unsigned flags, std::size_t words, const unsigned* cd_values,
                       std::size_t bytes, std::size_t* buffer_bytes, void** buffer) {
-  if ((flags & H5Z_FLAG_REVERSE) == 0 || words <= kChunkBytesWord) return 0;
-  const std::size_t decoded_bytes = cd_values[kChunkBytesWord];
-  auto* decoded = static_cast<uint8_t*>(std::malloc(decoded_bytes == 0 ? 1 : decoded_bytes));
-  if (decoded == nullptr) return 0;
-  const std::size_t found =
-      DecodeLzf(static_cast<const uint8_t*>(*buffer), bytes, decoded, decoded_bytes);
-  if (found == 0) {
+  if ((flags & H5Z_FLAG_REVERSE) == 0) return 0;
+  // Of elements of variable length the file does not say how large a decoded chunk is: HDF5 lets filters know nothing
+  // of those when a dataset is made.
+  const std::size_t told_bytes = words > kChunkBytesWord ? cd_values[kChunkBytesWord] : 0;
+  std::size_t decoded_bytes = told_bytes != 0 ? told_bytes : 4 * bytes + 64;
+  for (;; decoded_bytes *= 2) {
+    auto* decoded = static_cast<uint8_t*>(std::malloc(decoded_bytes));
+    if (decoded == nullptr) return 0;
+    const std::size_t found =
+        DecodeLzf(static_cast<const uint8_t*>(*buffer), bytes, decoded, decoded_bytes);
+    if (found != 0) {
+      std::free(*buffer);
+      *buffer = decoded;
+      *buffer_bytes = decoded_bytes;
+      return found;
+    }
     std::free(decoded);
-    return 0;
+    if (told_bytes != 0 || decoded_bytes / kMostTimes >= bytes) return 0;
   }
-  std::free(*buffer);
-  *buffer = decoded;
-  *buffer_bytes = decoded_bytes;
-  return found;
 }
 
 // (It says that it encodes, and fails to: HDF5 makes no dataset without that, not even the shadow of one.)

@@ -44,6 +44,17 @@ def let_everybody_in(path):
         path = os.path.dirname(path)
 
 
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "blosc"])
+def test_a_damaged_chunk_is_told_by_its_store_array_key_and_codec(store, codec):
+    compressor = {"gzip": zarr.codecs.GzipCodec, "zstd": zarr.codecs.ZstdCodec, "blosc": zarr.codecs.BloscCodec}[codec]
+    zarr.open_group(store, mode="w").create_array("g/a", data=np.arange(100), chunks=(50,), compressors=compressor())
+    os.truncate(os.path.join(store, "g/a/c/1"), 10)
+    with h5py.File(store) as f, pytest.raises(OSError) as raised:
+        f["g/a"][()]
+    assert f"{store}, chunk g/a/c/1: {codec}: " in str(raised.value) and "array 'g/a'" in str(raised.value)
+    assert str(raised.value).count(f"{codec}: ") == 1
+
+
 @pytest.mark.parametrize("mode", [0, 0o100, 0o600])
 def test_a_folder_without_permission_is_listed_and_opening_it_is_the_error(store, mode):
     group = zarr.open_group(store, mode="w")

@@ -40,6 +40,7 @@ Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
   std::string message(context);
   message += ": ";
+  if (message_.starts_with(message)) return *this;
   message += message_;
   return Status(code_, std::move(message), errno_value_);
 }

@@ -47,7 +47,7 @@ class [[nodiscard]] Status {
   // system call failed, else one that fits the code (kNotFound → ENOENT), else 0.
   int errno_value() const;
 
-  // The same failure with "`context`: " before its message; ok stays ok.
+  // The same failure with "`context`: " before its message, where it does not begin so already; ok stays ok.
   Status WithContext(std::string_view context) const;
 
  private:

@@ -25,7 +25,7 @@ Result<std::unique_ptr<Array>> Array::Open(Store* store, std::string path, Array
 Result<std::unique_ptr<Array>> Array::Impl::Open(Store* store, std::string path,
                                                  ArrayMetadata metadata,
                                                  const ArrayOptions& options) {
-  const std::string context = "array '" + path + "'";
+  const std::string context = "array '" + path + "' of " + store->Describe();
   if (!options.executor) return InternalError(context + ": no executor");
   auto chain =
       CodecChain::Make(metadata.dtype, metadata.chunk_shape, metadata.codecs, metadata.fill);
@@ -121,7 +121,7 @@ std::string Array::Impl::DocumentKey() const {
 }
 
 std::string Array::Impl::Describe(uint64_t id) const {
-  std::string text = "array '" + path + "', chunk " + Key(grid.ObjectOf(id));
+  std::string text = "array '" + path + "' of " + store->Describe() + ", chunk " + Key(grid.ObjectOf(id));
   if (grid.entries() > 1) text += ", inner chunk " + std::to_string(grid.EntryOf(id));
   return text;
 }

@@ -44,6 +44,12 @@ TEST_CASE("context goes before the message and keeps code and errno") {
   CHECK(OkStatus().WithContext("array 'a'").ok());
 }
 
+TEST_CASE("context that a message begins with is not said twice") {
+  const Status status = CorruptError("gzip: no whole stream");
+  CHECK(status.WithContext("gzip").message() == "gzip: no whole stream");
+  CHECK(status.WithContext("gz").message() == "gz: gzip: no whole stream");
+}
+
 TEST_CASE("a Result never holds an ok Status") {
   const Result<int> result = OkStatus();
   CHECK_FALSE(result.ok());

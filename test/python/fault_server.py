@@ -11,7 +11,7 @@ Habits:
   tags                 strong, weak, none (and no Last-Modified), changing (with every answer)
   redirect             "plain"; "expiring": to links that are good for `link_uses` requests each, then 403
   user, password       basic authentication; token: the header X-Token must have it
-  log_in               [user, password]: who has no cookie is sent to a page that asks for them, and back with one
+  log_in               [user, password]: who has no cookie is sent to a page that asks for them, and back with it
   missing              the status where nothing is (404); "page": 200 with a web page
   s3                   HEAD is answered, not refused; folders of the root are buckets: objects are listed, put and deleted
   no_conditions        conditional PUTs are answered by 501
@@ -292,7 +292,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             else:
                 self.reply(401, b"", [("WWW-Authenticate", "Basic")])
         elif path == "/_enter":
-            self.reply(307, b"", [("Set-Cookie", "session=good; Path=/; HttpOnly"), ("Set-Cookie", "x=1"), ("Location", back)])
+            cookies = [("Set-Cookie", "session=good; Path=/; HttpOnly"), ("Set-Cookie", "x=1")]
+            self.reply(307, b"", [*cookies, ("Location", back)])
         elif "session=good" in self.headers.get("Cookie", ""):
             return False
         else:
@@ -378,7 +379,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(412)
             return
         if self.habit("encoding"):
-            self.reply(200, gzip.compress(read()), headers + [("Content-Encoding", "gzip")])
+            self.reply(200, gzip.compress(read()), headers + [("Content-Encoding", "gzip")], cut)
             return
         asked = self.headers.get("Range")
         ranges = self.habit("ranges", "yes")

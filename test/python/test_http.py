@@ -202,6 +202,34 @@ def test_faults_that_pass_leave_no_trace(root, habits, name):
         assert_same(server.url, name)
 
 
+@pytest.mark.parametrize("name", ["v3.zarr", "v2.zarr", "single.zarr"])
+def test_objects_that_come_encoded_whatever_was_asked_for_are_decoded(root, name):
+    """As they do where they were stored so: `aws s3 cp --content-encoding gzip`, gzip_static."""
+    with fault_server(root, encoding="gzip", cut_first=2) as server:
+        with h5py.File(f"{server.url}/{name}", "r") as f:
+            if name == "single.zarr":
+                assert f["single"][...].tolist() == [1, 2, 3, 4]
+                return
+            np.testing.assert_array_equal(f["chunked"][...], DATA)
+            assert f.attrs["title"] == "far away"
+            if "sharded" in f:  # its end is not to be had
+                with pytest.raises(OSError, match="Content-Encoding: gzip"):
+                    f["sharded"][3, 5]
+            np.testing.assert_array_equal(f["deep/raw"][...], DATA)
+            np.testing.assert_array_equal(f["deep/raw"][150:, 7], DATA[150:, 7])
+
+
+def test_a_mark_of_how_an_object_was_uploaded_is_no_encoding(root):
+    with fault_server(root, more_headers=[["Content-Encoding", "aws-chunked"]]) as server:
+        assert_same(server.url)
+
+
+def test_an_encoding_that_nobody_knows_is_an_error(root):
+    with fault_server(root, more_headers=[["Content-Encoding", "squeezed"]]) as server:
+        with pytest.raises(OSError, match="Content-Encoding: squeezed"):
+            h5py.File(f"{server.url}/v3.zarr", "r")
+
+
 def test_a_suffix_of_an_answer_without_length_is_refused(root):
     with fault_server(root, chunked=True, ranges="no") as server:
         with h5py.File(f"{server.url}/v3.zarr", "r") as f:
@@ -240,7 +268,8 @@ def test_a_server_may_answer_403_where_nothing_is_if_told(root):
 @pytest.mark.parametrize("missing", [403, "page"])
 @pytest.mark.parametrize("consolidated", [False, True])
 @pytest.mark.parametrize("zarr_format", [2, 3])
-def test_stores_open_where_documents_that_are_not_there_are_refused_or_pages(tmp_path, zarr_format, consolidated, missing):
+def test_stores_open_where_documents_that_are_not_there_are_refused_or_pages(tmp_path, zarr_format, consolidated,
+                                                                             missing):
     group = zarr.open_group(tmp_path / "x.zarr", mode="w", zarr_format=zarr_format)
     array = group.create_array("a", shape=(20,), chunks=(10,), dtype="i4", fill_value=-1)
     array[:10] = range(10)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace h5zarr {
@@ -18,6 +19,11 @@ constexpr std::size_t kMaxErrorText = 512;
 constexpr uint64_t kFirstRoomBytes = 64 << 10;
 
 bool IsStrong(const std::string& etag) { return etag.size() >= 2 && etag[0] == '"'; }
+
+// ("aws-chunked" is how it was uploaded, which some servers repeat.)
+bool IsEncoded(std::string_view content_encoding) {
+  return !content_encoding.empty() && content_encoding != "identity" && content_encoding != "aws-chunked";
+}
 
 }  // namespace
 
@@ -42,6 +48,7 @@ HttpFetch::HttpFetch(Query query, std::shared_ptr<HttpSession> session, std::fun
 // --- the request -----------------------------------------------------------------------------------
 
 std::string HttpFetch::RangeText() const {
+  if (decodes_) return "";  // ranges are those of what is encoded
   switch (asking_) {
     case Asking::kWhole: return at_ > 0 ? std::to_string(at_) + "-" : "";
     case Asking::kSpan: return std::to_string(at_) + "-" + std::to_string(*end_ - 1);
@@ -78,7 +85,11 @@ Status HttpFetch::Prepare(const HttpLibrary& curl, CURL* handle) {
   if (!range.empty()) head.headers.push_back("Range: bytes=" + range);
   // A signed URL is its own authorization; servers refuse two.
   const bool is_signed = location_ && location_->IsPresigned();
-  return SetUp(curl, handle, head, !is_signed);
+  H5ZARR_RETURN_IF_ERROR(SetUp(curl, handle, head, !is_signed));
+  if (decodes_ && curl.easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "identity") != CURLE_OK) {
+    return InternalError(Describe() + ": libcurl refuses the request");
+  }
+  return OkStatus();
 }
 
 // --- the answer ------------------------------------------------------------------------------------
@@ -106,6 +117,11 @@ Status HttpFetch::MakeRoom(uint64_t bytes) {
   if (at_ > begin_) std::memcpy(larger.data(), memory_.data(), at_ - begin_);
   memory_ = std::move(larger);
   return OkStatus();
+}
+
+Status HttpFetch::EncodedError() const {
+  return UnsupportedError(Describe() + ": the server sends it encoded (Content-Encoding: " +
+                          headers_.content_encoding.substr(0, 20) + ")");
 }
 
 // The whole object comes, whatever was asked for.
@@ -168,9 +184,12 @@ Status HttpFetch::BeginPart() {
 Status HttpFetch::BeginBody() {
   body_begun_ = true;
   if (headers_.status != 200 && headers_.status != 206) return OkStatus();
-  if (!headers_.content_encoding.empty() && headers_.content_encoding != "identity") {
-    return UnsupportedError(Describe() + ": the server sends it encoded (Content-Encoding: " +
-                            headers_.content_encoding.substr(0, 20) + ")");
+  if (IsEncoded(headers_.content_encoding)) {
+    // Objects that were stored encoded come so, asked or not. They are decoded from the beginning on.
+    const bool can_be = asking_ == Asking::kWhole || (asking_ == Asking::kSpan && !query_.may_be_shorter);
+    needs_decoding_ = can_be && !decodes_;
+    if (!decodes_ || headers_.status != 200) return EncodedError();
+    headers_.content_length.reset();  // of what is encoded
   }
   H5ZARR_RETURN_IF_ERROR(headers_.status == 200 ? BeginWhole() : BeginPart());
   H5ZARR_RETURN_IF_ERROR(CheckState());
@@ -243,7 +262,7 @@ void HttpFetch::Restart() {
 HttpFetch::Next HttpFetch::Retry(const std::string& why, bool overloaded, int at_most) {
   if (attempt_bytes_ >= kProgressBytes) failures_ = 0;
   if (const std::optional<Next> next = PlanRetry(why, overloaded, at_most)) {
-    if (etag_.empty() && last_modified_.empty()) Restart();
+    if (decodes_ || (etag_.empty() && last_modified_.empty())) Restart();
     return *next;
   }
   return Done(Status(StatusCode::kIo, Describe() + ": " + why + ShownAttempts()));
@@ -415,6 +434,12 @@ HttpFetch::Next HttpFetch::FinishStatus() {
 
 HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
   if (cancelled()) return Done(Status(StatusCode::kIo, Describe() + ": no longer wanted"));
+  if (std::exchange(needs_decoding_, false)) {
+    decodes_ = true;
+    Restart();
+    return Again();
+  }
+  if (code == CURLE_BAD_CONTENT_ENCODING) return Done(EncodedError());  // which libcurl does not know
   if (broken_.code() == StatusCode::kChanged && !query_.expected.known()) {
     // Nobody has seen anything of the old one yet.
     Restart();

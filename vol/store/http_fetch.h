@@ -78,6 +78,7 @@ class HttpFetch : public HttpTask {
   Status BeginBody();
   Status BeginWhole();
   Status BeginPart();
+  Status EncodedError() const;
   Status CheckState();
   Status MakeRoom(uint64_t bytes);
   void Restart();
@@ -120,6 +121,8 @@ class HttpFetch : public HttpTask {
   uint64_t attempt_bytes_ = 0; // of progress
   bool satisfied_ = false;     // all is there, the rest of the body is of no use
   Status broken_;              // why the body cannot be used
+  bool decodes_ = false;       // libcurl decodes the body: this server sends the object encoded, asked or not
+  bool needs_decoding_ = false;  // that was seen just now
   std::string error_text_;     // the beginning of a body that is none of the object's
 
   Outcome outcome_;

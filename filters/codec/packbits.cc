@@ -1,5 +1,5 @@
-// packbits of zarr-extensions: the bits of each number that mean something, or those between two places, one number behind
-// the other, from the lowest bit of a byte on. (numcodecs' is another: numcodecs_packbits.cc.)
+// packbits of zarr-extensions: the bits of each number that mean something, or those between two places, one number
+// behind the other, from the lowest bit of a byte on. (numcodecs' is another: numcodecs_packbits.cc.)
 #include <algorithm>
 #include <charconv>
 #include <optional>

@@ -59,7 +59,7 @@ Status UnknownCodec(std::string_view name, std::string_view short_name) {
   return UnsupportedError(shown + " is unknown");
 }
 
-// zarrs' names from before numcodecs' were agreed on, which arrays of its older versions have: a URL, or its own prefix.
+// zarrs' names from before numcodecs' were agreed on, which arrays of its older versions have.
 std::string_view WithoutZarrsPrefix(std::string_view name, const ChunkSpec& input) {
   constexpr std::string_view kUrl = "https://codec.zarrs.dev/", kOwn = "zarrs.";
   if (name.starts_with(kUrl)) {

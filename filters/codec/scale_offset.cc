@@ -44,7 +44,7 @@ class ScaleOffset final : public NumberCodec {
     H5ZARR_RETURN_IF_ERROR(CheckEncodeSpans(*this, decoded, encoded));
     return Compute<false>(decoded, encoded)
                ? OkStatus()
-               : InvalidArgumentError("scale_offset: an element that the array's type cannot hold with offset and scale");
+               : InvalidArgumentError("scale_offset: an element that its type cannot hold scaled");
   }
   CodecCost cost() const override { return {0.6, 0.6}; }
 

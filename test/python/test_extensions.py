@@ -1,5 +1,6 @@
 """Codecs and data types of zarr-extensions beyond the core: documents and chunks as their writers make them."""
 import json
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -11,10 +12,10 @@ LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 
 
 def make(store, data_type, codecs, chunk, fill=0, shape=(8,)):
-    document = {"zarr_format": 3, "node_type": "array", "shape": list(shape), "data_type": data_type, "fill_value": fill,
+    document = {"zarr_format": 3, "node_type": "array", "shape": list(shape), "data_type": data_type,
+                "fill_value": fill,
                 "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(shape)}},
                 "chunk_key_encoding": {"name": "default"}, "codecs": codecs}
-    from pathlib import Path
     array = Path(store) / "a"
     (array / "c").mkdir(parents=True)
     (Path(store) / "zarr.json").write_text(json.dumps({"zarr_format": 3, "node_type": "group"}))
@@ -113,7 +114,8 @@ def scale(**configuration):
 
 
 CASTS = {
-    "float32 as uint8": ("float32", [cast(data_type="uint8"), LITTLE], np.arange(8, dtype="u1"), np.arange(8, dtype="f4")),
+    "float32 as uint8": ("float32", [cast(data_type="uint8"), LITTLE], np.arange(8, dtype="u1"),
+                         np.arange(8, dtype="f4")),
     "big-endian": ("float64", [cast(data_type="int16"), {"name": "bytes", "configuration": {"endian": "big"}}],
                    np.arange(-4, 4, dtype=">i2"), np.arange(-4, 4, dtype="f8")),
     "NaN kept": ("float64", [scale(offset=-10, scale=0.5), cast(data_type="uint8", scalar_map={

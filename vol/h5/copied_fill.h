@@ -1,5 +1,5 @@
-// copied_fill: fill values of variable length in copies. H5Ocopy copies the address that such a value has in the heap of
-// the original's file: in the copy's it leads to anything. So such a dataset is made anew.
+// copied_fill: fill values of variable length in copies. H5Ocopy copies the address that such a value has in the heap
+// of the original's file: in the copy's it leads to anything. So such a dataset is made anew.
 #ifndef H5ZARR_H5_COPIED_FILL_H_
 #define H5ZARR_H5_COPIED_FILL_H_
 

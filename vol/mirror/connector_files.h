@@ -30,8 +30,8 @@ std::shared_ptr<shadow::StoreFile> StoreOf(hid_t object, uint64_t* token);
 // The document of a dataset in a store; null for others, and for those that are no arrays there.
 const zarr::ArrayMetadata* DocumentOf(hid_t dataset);
 
-// H5Dchunk_iter with the true coordinates of all chunks (transfer/chunk_list): where HDF5 tells others `op` is not told of
-// filters that a chunk lacks.
+// H5Dchunk_iter with the true coordinates of all chunks (transfer/chunk_list): where HDF5 tells others `op` is not told
+// of filters that a chunk lacks.
 Status IterateChunks(hid_t dataset, H5D_chunk_iter_op_t op, void* opaque);
 
 }  // namespace h5zarr::mirror

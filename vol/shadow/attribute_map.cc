@@ -333,7 +333,9 @@ std::optional<Json> JsonOfText(const AttributeJson& attribute) {
   if (!attribute.value.is_string()) return std::nullopt;
   if (!attribute.description.is_null()) {
     const Result<Json> text_type = TypeToJson(JsonTextType().get());
-    if (!text_type.ok() || attribute.description != Json{{"type", *text_type}, {"shape", Json::array()}}) return std::nullopt;
+    if (!text_type.ok()) return std::nullopt;
+    const Json text_alone = {{"type", *text_type}, {"shape", Json::array()}};
+    if (attribute.description != text_alone) return std::nullopt;
   }
   return JsonOfShownText(attribute.value.get_ref<const std::string&>());
 }

@@ -1,5 +1,4 @@
 // Loading: Zarr metadata into the shadow, a node at a time.
-
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -1,8 +1,8 @@
 // ReferenceIndex: a reference file (kerchunk's versions 0 and 1, LINDI's JSON) in memory: which
 // bytes each key stands for.
 //
-// Within store/, but for LooksLikeReferences. Immutable once made: thread-safe. It keeps the file's text, and 40 bytes or so for
-// each key; nothing is decoded before it is asked for.
+// Within store/, but for LooksLikeReferences. Immutable once made: thread-safe. It keeps the file's text, and 40 bytes
+// or so for each key; nothing is decoded before it is asked for.
 #ifndef H5ZARR_STORE_REFERENCE_INDEX_H_
 #define H5ZARR_STORE_REFERENCE_INDEX_H_
 

@@ -44,13 +44,13 @@ struct ChunkGrid {
   static Result<ChunkGrid> Of(hid_t space, hid_t dcpl);
 };
 
-// Whether HDF5, up to 2.0 at least, tells other coordinates than those of the chunks, both when it lists them and when it
-// is asked for the one at some coordinates: of an extensible array whose dimension without an end is not the first.
+// Whether HDF5, up to 2.0 at least, tells other coordinates than those of the chunks, both when it lists them and when
+// it is asked for the one at some coordinates: of an extensible array whose dimension without an end is not the first.
 // What it reads and writes there, and the size of a chunk, it finds all the same.
 bool TellsOtherCoords(H5D_chunk_index_t index, const ChunkGrid& grid);
 
-// Calls `op` as H5Dchunk_iter does, for every chunk of which `stored_bytes_at` says that it has any, but tells it neither
-// addresses nor which filters a chunk lacks. kUnsupported, perhaps after some calls, where these are not
+// Calls `op` as H5Dchunk_iter does, for every chunk of which `stored_bytes_at` says that it has any, but tells it
+// neither addresses nor which filters a chunk lacks. kUnsupported, perhaps after some calls, where these are not
 // `stored_chunks`, or there may be too many.
 using StoredBytesAt = std::function<uint64_t(const hsize_t* coords)>;
 Status IterateGrid(const ChunkGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,

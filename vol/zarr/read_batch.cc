@@ -93,6 +93,10 @@ Status ReadBatch::RunOnce() {
   stores_.clear();
   saw_absent_ = saw_unsettled_ = false;
   states_ = ObjectStates();
+  for (ReadJob& job : jobs_) {
+    job.part_offset_bytes = job.part_bytes = 0;
+    job.cut_off = job.wants_more = false;
+  }
   H5ZARR_RETURN_IF_ERROR(ReadIndexes());
   DropOtherStates();
   H5ZARR_RETURN_IF_ERROR(PlanOps());
@@ -306,8 +310,6 @@ Status ReadBatch::PlanOps() {
 // kept; one that is returned to is decoded as a whole, and kept.
 void ReadBatch::ChoosePart(ReadJob& job) {
   const CodecChain& leaf = job.array->leaf();
-  job.part_offset_bytes = job.part_bytes = 0;
-  job.wants_more = false;
   const codec::PartialDecoding partial = leaf.partial_decoding();
   if (!job.plan || partial.slowdown == 0) return;
   if (job.keep && leaf.decoded_bytes() < kLeastForPartBytes) return;

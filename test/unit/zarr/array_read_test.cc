@@ -145,6 +145,29 @@ TEST_CASE("a front that compresses worse than the rest is read again with the re
   }
 }
 
+TEST_CASE("a chunk that goes while all of it is fetched after its front reads as fill") {
+  const ArrayMetadata metadata =
+      Metadata({1 << 23}, {1 << 23}, DType::Uint(1), {Sharded({1 << 22}, {{"zstd", Json::object()}})});
+  std::vector<uint8_t> values(1 << 22);
+  uint32_t state = 1;
+  for (std::size_t i = 0; i < 1 << 18; ++i) {
+    state = state * 1664525 + 1013904223;
+    values[i] = static_cast<uint8_t>(state >> 24);
+  }
+  Fixture f(metadata), without(metadata);
+  WriteBox(*f.array, {0}, {1 << 22}, values);
+  RequireOk(f.array->Flush());
+  WriteBox(*without.array, {1 << 22}, {1 << 22}, values);
+  RequireOk(without.array->Flush());
+  f.Open();
+  int batches = 0;
+  f.store.before_batch = [&](std::span<ReadOp>) {  // index, front, all
+    if (++batches == 3) f.store.Put("a/c/0", without.store.Bytes("a/c/0"));
+  };
+  CHECK(ReadBox<uint8_t>(*f.array, {0}, {100'000}) == std::vector<uint8_t>(100'000));
+  CHECK(batches == 4);  // and the index that is there now
+}
+
 TEST_CASE("who reads plane after plane of large chunks fetches each chunk twice") {
   Planes f({"zstd", Json::object()});
   f.store.ResetCounts();

@@ -1,5 +1,6 @@
 // bitround (zarr-extensions, numcodecs BitRound): floats rounded to a number of fraction bits.
 #include <cstring>
+#include <optional>
 
 #include "codec/factories.h"
 #include "codec/codec_errors.h"
@@ -19,30 +20,10 @@ void RoundBits(Word* words, std::size_t elems, int dropped_bits) {
   }
 }
 
-// Numbers that we do not round. To read them needs no more than to leave them as they are.
-class BitRounded final : public ArrayCodec {
- public:
-  explicit BitRounded(const ChunkSpec& spec) : spec_(spec) {}
-  std::string_view name() const override { return "bitround"; }
-  const ChunkSpec& decoded_spec() const override { return spec_; }
-  const ChunkSpec& encoded_spec() const override { return spec_; }
-  Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
-    H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));
-    if (!encoded.empty()) std::memcpy(decoded.data(), encoded.data(), encoded.size());
-    return OkStatus();
-  }
-  Status Encode(ByteSpan, MutableByteSpan) const override {
-    return UnsupportedError("codec bitround: only IEEE floats of 2, 4 or 8 bytes can be rounded");
-  }
-  CodecCost cost() const override { return {0.05, 0.05}; }
-
- private:
-  const ChunkSpec spec_;
-};
-
+// Reading needs no more than to leave numbers as they are: those without a `type` are not rounded.
 class BitRound final : public ArrayCodec {
  public:
-  BitRound(const ChunkSpec& spec, const NumberType& type, int dropped_bits)
+  BitRound(const ChunkSpec& spec, std::optional<NumberType> type, int dropped_bits)
       : spec_(spec), type_(type), dropped_bits_(dropped_bits) {}
   std::string_view name() const override { return "bitround"; }
   const ChunkSpec& decoded_spec() const override { return spec_; }
@@ -54,14 +35,15 @@ class BitRound final : public ArrayCodec {
   }
   Status Encode(ByteSpan decoded, MutableByteSpan encoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckEncodeSpans(*this, decoded, encoded));
+    if (!type_) return UnsupportedError("codec bitround: only IEEE floats of 2, 4 or 8 bytes can be rounded");
     Block block;
-    const uint64_t elems = decoded.size() / type_.item_bytes;
+    const uint64_t elems = decoded.size() / type_->item_bytes;
     for (uint64_t done = 0; done < elems;) {
       const std::size_t count =
           elems - done < kBlockElems ? static_cast<std::size_t>(elems - done) : kBlockElems;
-      LoadBlock(type_, decoded.data() + done * type_.item_bytes, count, &block);
+      LoadBlock(*type_, decoded.data() + done * type_->item_bytes, count, &block);
       if (dropped_bits_ > 0) Round(&block, count);
-      StoreBlock(type_, block, count, encoded.data() + done * type_.item_bytes);
+      StoreBlock(*type_, block, count, encoded.data() + done * type_->item_bytes);
       done += count;
     }
     return OkStatus();
@@ -70,13 +52,13 @@ class BitRound final : public ArrayCodec {
 
  private:
   void Round(Block* block, std::size_t elems) const {
-    if (type_.item_bytes == 2) RoundBits(block->as<uint16_t>(), elems, dropped_bits_);
-    if (type_.item_bytes == 4) RoundBits(block->as<uint32_t>(), elems, dropped_bits_);
-    if (type_.item_bytes == 8) RoundBits(block->as<uint64_t>(), elems, dropped_bits_);
+    if (type_->item_bytes == 2) RoundBits(block->as<uint16_t>(), elems, dropped_bits_);
+    if (type_->item_bytes == 4) RoundBits(block->as<uint32_t>(), elems, dropped_bits_);
+    if (type_->item_bytes == 8) RoundBits(block->as<uint64_t>(), elems, dropped_bits_);
   }
 
   ChunkSpec spec_;
-  NumberType type_;
+  std::optional<NumberType> type_;
   int dropped_bits_;
 };
 
@@ -88,7 +70,7 @@ Result<AnyCodec> MakeBitRound(const CodecRequest& request, ConfigReader& config)
     if (request.input.dtype.is_vlen()) return UnsupportedError("codec bitround: elements that are no numbers");
     config.Require("keepbits");
     config.Int("keepbits", 0, 0, 64);
-    return MakeAs<ArrayCodec, BitRounded>(request.input);
+    return MakeAs<ArrayCodec, BitRound>(request.input, std::nullopt, 0);
   }
   const int fraction_bits = type->item_bytes == 2 ? 10 : type->item_bytes == 4 ? 23 : 52;
   config.Require("keepbits");

@@ -28,6 +28,16 @@ bool IsDataError(const Status& status) {
   return status.code() == StatusCode::kCorrupt || status.code() == StatusCode::kUnsupported;
 }
 
+// Headers are where sizes and offsets are: half of the damage goes there.
+Bytes Damaged(Bytes encoded, std::mt19937& random) {
+  const std::size_t reach =
+      random() % 2 == 0 ? std::min<std::size_t>(40, encoded.size()) : encoded.size();
+  for (unsigned flips = 1 + random() % 4; flips > 0; --flips) {
+    encoded[random() % reach] = static_cast<std::byte>(random());
+  }
+  return encoded;
+}
+
 TEST_CASE("every byte codec gives back what it encoded, of any size") {
   GuardedBuffer in(2 * kMostBytes);
   GuardedBuffer out(kMostBytes);
@@ -164,14 +174,7 @@ TEST_CASE("damaged data are an error or decode within bounds") {
     for (const Bytes& data : {Ramp(56), Ramp(56 * 60), Noise(56 * 20, 1)}) {
       const Bytes encoded = EncodeWith(codec, data);
       for (int round = 0; round < 300; ++round) {
-        Bytes damaged = encoded;
-        // Headers are where sizes and offsets are: half of the damage goes there.
-        const std::size_t reach = random() % 2 == 0 ? std::min<std::size_t>(40, damaged.size())
-                                                    : damaged.size();
-        for (unsigned flips = 1 + random() % 4; flips > 0; --flips) {
-          damaged[random() % reach] = static_cast<std::byte>(random());
-        }
-        const ByteSpan input = in.Put(damaged);
+        const ByteSpan input = in.Put(Damaged(encoded, random));
         const Status status = codec.Decode(input, out.Last(data.size()));
         if (!status.ok()) CHECK(IsDataError(status));
         Result<Buffer> unsized = codec.DecodeUnsized(input, 8000);
@@ -261,16 +264,10 @@ TEST_CASE("a part of damaged data is an error or decodes within bounds") {
     for (const Bytes& data : {Ramp(56), Ramp(56 * 60), Noise(56 * 20, 1)}) {
       const Bytes encoded = EncodeWith(codec, data);
       for (int round = 0; round < 300; ++round) {
-        Bytes damaged = encoded;
-        const std::size_t reach = random() % 2 == 0 ? std::min<std::size_t>(40, damaged.size())
-                                                    : damaged.size();
-        for (unsigned flips = 1 + random() % 4; flips > 0; --flips) {
-          damaged[random() % reach] = static_cast<std::byte>(random());
-        }
+        const ByteSpan input = in.Put(Damaged(encoded, random));
         const std::size_t begin = from_front ? 0 : random() % data.size();
         const std::size_t size = random() % (data.size() - begin);
-        const Status status =
-            codec.DecodePart(in.Put(damaged), data.size(), begin, out.Last(size));
+        const Status status = codec.DecodePart(input, data.size(), begin, out.Last(size));
         if (!status.ok()) CHECK(IsDataError(status));
       }
     }

@@ -17,16 +17,25 @@ namespace {
 constexpr unsigned kFirstMatch = 32;
 constexpr unsigned kLongMatch = 7;
 
-// Bytes are moved in steps of this where there is room for a whole one at both ends.
+constexpr std::size_t kMostLiterals = kFirstMatch;
+
+// Bytes are moved in steps of this where there is room for a whole one at both ends: most runs are shorter than one,
+// and a copy of a length that varies takes longer than a step.
 constexpr std::size_t kStep = 16;
+
+void CopySteps(std::byte* to, const std::byte* from, std::size_t length) {
+  std::size_t done = 0;
+  do {
+    std::memcpy(to + done, from + done, kStep);
+    done += kStep;
+  } while (done < length);
+}
 
 // Repeats `length` bytes that lie `distance` before `to`, which may overlap: `room` bytes may be written.
 void CopyMatch(std::byte* to, std::size_t distance, std::size_t length, std::size_t room) {
   const std::byte* from = to - distance;
   if (distance >= kStep && room >= length + kStep) {
-    for (std::size_t done = 0; done < length; done += kStep) {
-      std::memcpy(to + done, from + done, kStep);
-    }
+    CopySteps(to, from, length);
   } else if (distance == 1) {
     std::memset(to, std::to_integer<int>(*from), length);
   } else {
@@ -63,7 +72,11 @@ Result<uint64_t> Hdf5Lzf::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) c
       const std::size_t length = head + 1;
       if (length > in_left) return Corrupt("the stream breaks off");
       if (length > room) return OutOfRangeError("target too small");
-      std::memcpy(out, in, length);
+      if (in_left >= kMostLiterals && room >= kMostLiterals) {
+        CopySteps(out, in, length);
+      } else {
+        std::memcpy(out, in, length);
+      }
       in += length;
       out += length;
       continue;

@@ -150,7 +150,7 @@ def test_references_of_hdf5_1_12(program, tmp_path, name):
 
 def test_user_defined_links_are_what_they_are_in_a_file(program, tmp_path):
     for what in ("write", "read", "read_unregistered", "change", "read", "read_unregistered"):
-        native, ours = (run([program("user_links"), what, tmp_path / file]) for file in ("f.h5", "f.zarr"))
+        native, ours = (run_program(program("user_links"), what, tmp_path / file) for file in ("f.h5", "f.zarr"))
         assert native.returncode == 0, native.stderr
         assert (ours.returncode, ours.stdout) == (0, native.stdout), ours.stderr
     with open(tmp_path / "f.zarr/g/zarr.json") as document:
@@ -160,7 +160,7 @@ def test_user_defined_links_are_what_they_are_in_a_file(program, tmp_path):
     with h5py.File(tmp_path / "f.zarr", "r+") as f:
         f["g"].attrs["x"] = 1
         f["other"] = 2
-    again = run([program("user_links"), "read_unregistered", tmp_path / "f.zarr"])
+    again = run_program(program("user_links"), "read_unregistered", tmp_path / "f.zarr")
     assert again.stdout == native.stdout.replace("root_link", "other 0\nroot_link"), again.stderr
 
 

@@ -19,12 +19,13 @@ while read -r file; do
   # h5py's tests make their files in the temporary folder.
   mkdir -p "$work/tmp"
   TMPDIR=$work/tmp HDF5_PLUGIN_PATH=$H5ZARR_PLUGIN_DIR HDF5_VOL_CONNECTOR=$connector \
-    timeout 900 "$H5ZARR_PYTHON" -m pytest -q -rfE --tb=line -m 'not mpi' \
+    timeout 900 "$H5ZARR_PYTHON" -m pytest -q -rfEs --tb=line -m 'not mpi' \
     -p no:cacheprovider --confcutdir "$tests" "$file" </dev/null >"$work/log" 2>&1
   code=$?
   passed=$((passed + $(sed -nE '$s/^(.* )?([0-9]+) passed.*/\2/p' "$work/log" | grep . || echo 0)))
   printf '%-28s %s\n' "$(basename "$file")" "$(tail -n 1 "$work/log")"
   sed -nE 's/^(FAILED|ERROR) .*h5py\/tests\/([^ ]+).*/\2/p' "$work/log" >>"$work/failed"
+  sed -nE 's/^SKIPPED \[([0-9]+)\] ([^ ]*:)? *(.*)/\1 \3/p' "$work/log" >>"$work/skipped"
   # 1: some test failed, 5: the file holds no test for this platform.
   case $code in
     0 | 1 | 5) ;;
@@ -33,7 +34,10 @@ while read -r file; do
   rm -rf "$work/tmp"
 done < <(find "$tests" -name 'test_*.py' | LC_ALL=C sort)
 
-touch "$work/failed"
+touch "$work/failed" "$work/skipped"
+echo "skipped, and why:"
+awk '{ count = $1; $1 = ""; of[$0] += count } END { for (why in of) printf "%7d%s\n", of[why], why }' "$work/skipped" |
+  LC_ALL=C sort -k 2
 echo "$passed passed, $(LC_ALL=C sort -u "$work/failed" | wc -l) failed"
 LC_ALL=C comm -23 <(LC_ALL=C sort -u "$work/failed") \
   <(sed -E 's/ *#.*//; /^$/d' "$known" | LC_ALL=C sort) | sed 's/^/failed: /' | tee "$work/verdict"

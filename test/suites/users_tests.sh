@@ -38,4 +38,6 @@ if [ "$suite" = netcdf4 ]; then
 fi
 go alone PYTHONUNBUFFERED=1
 go ours PYTHONUNBUFFERED=1 HDF5_PLUGIN_PATH="$plugins" HDF5_VOL_CONNECTOR=zarr
+echo "skipped, and why:"
+sed -nE 's/^.*(\.\.\. |::[^ ]+ )(skipped|SKIPPED) *//p' "$work/ours.outcomes" | LC_ALL=C sort | uniq -c
 diff "$work/alone.outcomes" "$work/ours.outcomes" && grep -qE '(ok|PASSED)$' "$work/ours.outcomes"

@@ -25,6 +25,8 @@ from http_support import fault_server
 
 PER_PROCESS = 200
 FAULTS = 0.1  # of the requests to the second server
+MUST_OPEN = ("whole", "damaged", "served", "damaged, served")  # some of each, at the least
+MUST_COME = ("badly served", "served HDF5 file", "neither")
 EXPECTED = (OSError, KeyError, RuntimeError, ValueError, TypeError)
 
 
@@ -245,8 +247,15 @@ def main(opens, seed):
     for kind in sorted({kind for kind, _ in opened}):
         print(f"{kind}: {opened[kind, 'opened']} of {opened[kind, 'drawn']} opened")
     print(f"{opens} opens in {time.time() - started:.0f} s, {len(failed)} processes failed")
-    # What is served must not all have gone away.
-    return 1 if failed or not opened["served", "opened"] else 0
+    # None of the kinds may all have gone away, and what is neither a store nor a file must not be taken for one.
+    missing = [kind for kind in MUST_OPEN if not opened[kind, "opened"]]
+    missing += [kind for kind in MUST_COME if not opened[kind, "drawn"]]
+    wrong = opened["neither", "opened"]
+    if missing:
+        print(f"of these kinds there was none: {', '.join(missing)}")
+    if wrong:
+        print(f"{wrong} were opened that are neither a store nor a file")
+    return 1 if failed or missing or wrong else 0
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ committed types, comments, orders of creation, extents that change, objects that
 operation went; `describe` prints what the files are like. Each operation draws from a generator of its own, so that
 one that fails in one kind of file changes nothing of what follows.
 """
+import ast
 import ctypes
 import json
 import random
@@ -248,6 +249,8 @@ def make_dataset(rng, t):
         made, data = t.file[rng.choice(sorted(committed))].id, "none"
     elif kind.is_fixed and rng.random() < 0.4:
         call("H5Pset_fill_value", HID(plist.id), HID(made.id), kind.data(rng, 1))
+    if plist.get_layout() == h5d.CONTIGUOUS and data != "all" and plist.fill_value_defined() == h5d.FILL_VALUE_DEFAULT:
+        plist.set_fill_time(h5d.FILL_TIME_ALLOC)  # else HDF5 leaves there what lay in its file before
     dataset = h5d.create(t.file.id, path.encode(), made, space, plist)
     t.made[path] = "dataset"
     count = int(np.prod(dims)) if space.get_simple_extent_type() == h5s.SIMPLE else 1
@@ -378,18 +381,27 @@ def described(path):
                 continue
             groups += [group.rstrip("/") + "/" + name for name in f[group]
                        if isinstance(f[group].get(name, getlink=True), h5py.HardLink)]
-    first = {repr(name.encode()): repr(min(same).encode()) for same in names.values() for name in same}
+        return renamed(describe(path), lambda told: first_name(f, names, told))
 
-    def renamed(value):
-        if isinstance(value, list):
-            if len(value) == 2 and value[0] == "object":
-                return ["object", first.get(value[1], value[1])]
-            return [renamed(one) for one in value]
-        if isinstance(value, dict):
-            return {key: first.get(one, one) if key == "committed" else renamed(one) for key, one in value.items()}
-        return value
 
-    return renamed(describe(path))
+def first_name(f, names, told):
+    """The first of an object's names, for any path that leads to it: HDF5 may tell one through another link to a group."""
+    path = ast.literal_eval(told)
+    if not isinstance(path, bytes) or path not in f:
+        return told
+    same = names.get(h5o.get_info(f[path].id).addr)
+    return repr(min(same).encode()) if same else told
+
+
+def renamed(value, first):
+    """A description with one name for each object."""
+    if isinstance(value, list):
+        if len(value) == 2 and value[0] == "object":
+            return ["object", first(value[1])]
+        return [renamed(one, first) for one in value]
+    if isinstance(value, dict):
+        return {key: first(one) if key == "committed" else renamed(one, first) for key, one in value.items()}
+    return value
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """Documents of others with members that cannot be what they should: each is an error that names file, key and member."""
+import gzip
 import json
 import os
 
@@ -14,7 +15,7 @@ WRONG_V3 = {
                    {"name": "regular", "configuration": {"chunk_shape": 4}},
                    {"name": "regular", "configuration": []}],
     "codecs": [{}, [5], [[]], [{"name": 5}], "bytes"], "dimension_names": ["x", [1], {}, ["a", "b"]],
-    "fill_value": [{}, [], "x", None], "chunk_key_encoding": [5, [], {"name": "default", "configuration": 1}],
+    "fill_value": [{}, [], "x"], "chunk_key_encoding": [5, [], {"name": "default", "configuration": 1}],
     "data_type": [[], {}, 5, None], "node_type": [5, [], "thing"], "zarr_format": ["3", 4, []],
     "storage_transformers": [[{"name": "x"}], 5],
 }
@@ -161,14 +162,50 @@ def test_json2_in_another_encoding_is_an_error(store, encoding):
     assert "json2" in str(error.value) and "encoding" in str(error.value) and "a" in str(error.value)
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("dtype, text", [("f8", "0.0"), ("f4", "-1.5e3"), ("i4", "-7"), ("u8", "18446744073709551615")])
-def test_a_number_in_quotes_is_the_fill_value_of_v2_that_zarr_python_reads(store, dtype, text):
-    zarr.open_group(store, mode="w", zarr_format=2).create_array("a", shape=(4,), chunks=(4,), dtype=dtype)
-    spoil(f"{store}/a/.zarray", "fill_value", text)
+def test_a_number_in_quotes_is_the_fill_value_that_zarr_python_reads(store, dtype, text, zarr_format):
+    zarr.open_group(store, mode="w", zarr_format=zarr_format).create_array("a", shape=(4,), chunks=(4,), dtype=dtype)
+    spoil(f"{store}/a/{'.zarray' if zarr_format == 2 else 'zarr.json'}", "fill_value", text)
     expected = zarr.open_array(f"{store}/a", mode="r")[...]
     with h5py.File(store) as f:
         np.testing.assert_array_equal(f["a"][...], expected)
         assert f["a"].fillvalue == expected[0]
+
+
+def as_gdal_writes(path, data, codecs):
+    """An array as GDAL makes it: integers have no fill value, and before 3.11 no codec says how elements are bytes."""
+    document = {"zarr_format": 3, "node_type": "array", "shape": data.shape, "data_type": data.dtype.name,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 2]}},
+                "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+                "fill_value": None if data.dtype.kind in "iu" else "NaN", "attributes": {}}
+    os.makedirs(f"{path}/c/0")
+    with open(f"{path}/zarr.json", "w") as file:
+        json.dump(document | ({"codecs": codecs} if codecs else {}), file)
+    chunk = data[:2, :2].tobytes("F" if codecs and codecs[0]["name"] == "transpose" else "C")
+    with open(f"{path}/c/0/0", "wb") as file:
+        file.write(gzip.compress(chunk) if codecs and codecs[-1]["name"] == "gzip" else chunk)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32"])
+def test_integers_of_gdal_have_no_fill_value_and_its_old_versions_name_no_byte_order(store, dtype):
+    turned, packed = {"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "gzip"}
+    chains = {"none": None, "turned": [turned], "packed": [packed], "both": [turned, packed],
+              "new": [{"name": "bytes", "configuration": {"endian": "little"}}, packed]}
+    data = np.arange(1, 9, dtype=dtype).reshape(2, 4)
+    for name, codecs in chains.items():
+        as_gdal_writes(f"{store}/{name}", data, codecs)
+    fill = np.nan if dtype == "float32" else 0
+    with h5py.File(store, "r+") as f:
+        for name in chains:
+            np.testing.assert_array_equal(f[name][...], np.hstack([data[:, :2], np.full((2, 2), fill, dtype)]))
+            f[name][0, 3] = 99
+    with h5py.File(store) as f:
+        for name in chains:
+            assert f[name][0].tolist()[::3] == [1, 99]
+    for name in chains:
+        with open(f"{store}/{name}/zarr.json") as file:
+            assert json.load(file)["fill_value"] == (None if dtype != "float32" else "NaN")
 
 
 def test_orders_of_before_v3_was_final_are_read(store):

@@ -362,7 +362,7 @@ bool IsListOfOne(const Json& value, const DType& dtype) {
   }
 }
 
-// Some writers of v2 put numbers into quotes ("0.0").
+// Some writers put numbers into quotes ("0.0"): zarr-python reads them, in either format.
 std::optional<Json> QuotedNumber(const Json& value, const DType& dtype) {
   const bool is_number = dtype.kind == Kind::kInt || dtype.kind == Kind::kUint || dtype.kind == Kind::kFloat;
   if (!is_number || !value.is_string()) return std::nullopt;
@@ -376,12 +376,13 @@ std::optional<Json> QuotedNumber(const Json& value, const DType& dtype) {
 
 Result<FillValue> ParseFillValue(const Json& value, const DType& dtype, int zarr_format) {
   return NoThrow("fill_value", [&]() -> Result<FillValue> {
-    if (value.is_null() && zarr_format == 2) return FillOfNull(dtype);
+    // v2 has no fill value so; GDAL writes it into v3 documents, too, for numbers other than floats.
+    if (value.is_null()) return FillOfNull(dtype);
     FillValue fill;
     fill.defined = true;
     const Json plain = PlainJson(value);
     const Json& scalar = IsListOfOne(plain, dtype) ? plain[0] : plain;
-    const std::optional<Json> quoted = zarr_format == 2 ? QuotedNumber(scalar, dtype) : std::nullopt;
+    const std::optional<Json> quoted = QuotedNumber(scalar, dtype);
     H5ZARR_ASSIGN_OR_RETURN(fill.bytes, ParseByKind(quoted ? *quoted : scalar, dtype, zarr_format));
     return fill;
   });

@@ -124,37 +124,43 @@ Result<std::optional<Endian>> ChainEndian(const std::vector<CodecSpec>& codecs) 
 }
 
 // The order of roles, as far as the codecs are known: array → array, one array → bytes, bytes →
-// bytes.
-Status CheckRoles(const std::vector<CodecSpec>& codecs) {
+// bytes. GDAL before 3.11 names no array → bytes codec: its elements are as `bytes` has them.
+Status CheckRoles(const std::vector<CodecSpec>& codecs, const DType& dtype) {
   bool has_bytes = false;
   bool has_unknown = false;
+  const CodecSpec* of_bytes = nullptr;
   for (const CodecSpec& codec : codecs) {
     switch (CodecRoleV3(codec.name)) {
       case CodecRole::kUnknown: has_unknown = true; break;
       case CodecRole::kArrayToArray:
-        if (has_bytes) {
+        if (has_bytes || of_bytes != nullptr) {
           return CorruptError("codecs: " + codec.name + " stands behind an array to bytes codec");
         }
         break;
       case CodecRole::kArrayToBytes:
+        if (of_bytes != nullptr) {
+          return CorruptError("codecs: " + codec.name + " stands behind " + of_bytes->name);
+        }
         if (has_bytes)
           return CorruptError("codecs: " + codec.name + " is the second array to bytes codec");
         has_bytes = true;
         break;
-      case CodecRole::kBytesToBytes:
-        if (!has_bytes && !has_unknown) {
-          return CorruptError("codecs: no array to bytes codec before " + codec.name);
-        }
-        break;
+      case CodecRole::kBytesToBytes: of_bytes = &codec; break;
     }
   }
-  if (!has_bytes && !has_unknown) return CorruptError("codecs: no array to bytes codec");
+  if (!has_bytes && !has_unknown && dtype.is_vlen()) {
+    return CorruptError("codecs: no array to bytes codec");
+  }
   return OkStatus();
 }
 
-Status ParseCodecs(const Json& value, ArrayMetadata* metadata) {
-  H5ZARR_ASSIGN_OR_RETURN(std::vector<CodecSpec> codecs, ParseCodecListV3(value));
-  H5ZARR_RETURN_IF_ERROR(CheckRoles(codecs));
+// `value`: null where the document says nothing of codecs.
+Status ParseCodecs(const Json* value, ArrayMetadata* metadata) {
+  std::vector<CodecSpec> codecs;
+  if (value != nullptr) {
+    H5ZARR_ASSIGN_OR_RETURN(codecs, ParseCodecListV3(*value));
+  }
+  H5ZARR_RETURN_IF_ERROR(CheckRoles(codecs, metadata->dtype));
   H5ZARR_ASSIGN_OR_RETURN(const auto endian, ChainEndian(codecs));
   SetEndian(&metadata->dtype, endian.value_or(Endian::kLittle));
   H5ZARR_RETURN_IF_ERROR(CheckSharding(codecs, metadata->chunk_shape));
@@ -220,8 +226,7 @@ Result<ArrayMetadata> ArrayFromDocumentV3(Json document) {
   H5ZARR_RETURN_IF_ERROR(CheckExtents(metadata.shape, metadata.dtype, &metadata.chunk_shape));
   H5ZARR_ASSIGN_OR_RETURN(const Json* encoding, RequireMember(document, "chunk_key_encoding"));
   H5ZARR_ASSIGN_OR_RETURN(metadata.key_encoding, ParseKeyEncoding(*encoding));
-  H5ZARR_ASSIGN_OR_RETURN(const Json* codecs, RequireMember(document, "codecs"));
-  H5ZARR_RETURN_IF_ERROR(ParseCodecs(*codecs, &metadata));
+  H5ZARR_RETURN_IF_ERROR(ParseCodecs(FindMember(document, "codecs"), &metadata));
   H5ZARR_ASSIGN_OR_RETURN(const Json* fill, RequireMember(document, "fill_value"));
   H5ZARR_ASSIGN_OR_RETURN(metadata.fill, ParseFillValue(*fill, metadata.dtype, 3));
   H5ZARR_ASSIGN_OR_RETURN(

@@ -162,6 +162,27 @@ with h5py.File(sys.argv[1]) as f:
     assert "unheard_of" in viewed[2] and "unheard_of" in viewed[3] and "zarr.json" in viewed[4]
 
 
+def test_damaged_elements_keep_nothing_else_from_being_opened(store):
+    """HDF5 reads past the end of headers, whose length it does not know, and there may be elements."""
+    group = zarr.open_group(store, mode="w")
+    for i in range(60):
+        array = group.create_array(f"a{i}", shape=(50,), chunks=(50,), dtype="i4", attributes={f"k{j}": j for j in range(i % 7)})
+        array[...] = i + 1
+        with open(f"{store}/a{i}/c/0", "wb") as file:
+            file.write(b"damaged")
+    code = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    print(len([dataset.attrs.items() for dataset in f.values()]))
+    for dataset in f.values():
+        try:
+            print("read", dataset[()])
+        except OSError as error:
+            assert f"'{dataset.name[1:]}'" in str(error), error
+"""
+    assert run_python(code, store, connector=None).split() == ["60"]
+
+
 def test_what_a_busy_server_kept_from_a_view_is_in_the_next_one(tmp_path):
     group = zarr.create_group(str(tmp_path / "x.zarr"))
     group.create_array("text", shape=(2,), dtype=str)[:] = ["a", "b"]

@@ -74,9 +74,15 @@ const Region* Image::RegionAt(uint64_t at) const {
   return at < region.end() ? &region : nullptr;
 }
 
-Status Image::Read(uint64_t at, MutableByteSpan out) {
+Status Image::ReadMetadata(uint64_t at, MutableByteSpan out) const {
   // (HDF5 reads a header from its beginning, and may read past the end of the one before.)
   if (const auto found = refused_.find(at); found != refused_.end()) return found->second;
+  if (at > end_ || out.size() > end_ - at) return Outside(at);
+  held_.Read(at, out);
+  return OkStatus();
+}
+
+Status Image::Read(uint64_t at, MutableByteSpan out) {
   while (!out.empty()) {
     if (at >= end_) return Outside(at);
     const Region* region = RegionAt(at);

@@ -70,7 +70,11 @@ class Image {
   // Whether the store's documents are what they were. Reads them again.
   bool IsStillStored() { return MayRest() && store_->IsStillStored(); }
 
-  // The bytes at an address. Fails with what the store says, or what the region is unreadable for.
+  // Metadata at an address, or what Refuse was told of the object there. HDF5 reads more than the headers it wants, whose
+  // ends it does not know: what of that are elements is zeros, and not read.
+  Status ReadMetadata(uint64_t at, MutableByteSpan out) const;
+  // The elements at an address, or what was written there. Fails with what the store says, or what the region is
+  // unreadable for.
   Status Read(uint64_t at, MutableByteSpan out);
   // All pieces of a transfer, those of arrays as one batch.
   Status ReadPieces(std::span<const Piece> pieces);

@@ -82,10 +82,11 @@ haddr_t file_get_eof(const H5FD_t* file, H5FD_mem_t type) {
 }
 
 herr_t file_read(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, void* buffer) {
-  (void)type;
   (void)dxpl;
   return host::Guard("view_read", [&] {
-    return AsFile(file)->image()->Read(at, {static_cast<std::byte*>(buffer), bytes});
+    Image& image = *AsFile(file)->image();
+    const MutableByteSpan out(static_cast<std::byte*>(buffer), bytes);
+    return type == H5FD_MEM_DRAW ? image.Read(at, out) : image.ReadMetadata(at, out);
   });
 }
 

@@ -50,6 +50,32 @@ def test_the_later_of_two_members_counts(tmp_path):
         assert_equal(f["raw"][()], DATA + 1)
 
 
+def test_members_whose_folders_end_in_backslashes_are_read(tmp_path):
+    """As .NET and others have made them."""
+    with zipfile.ZipFile(make(tmp_path / "x.zarr.zip")) as good, zipfile.ZipFile(tmp_path / "y.zarr.zip", "w") as bad:
+        for name in good.namelist():
+            member = zipfile.ZipInfo()
+            member.filename = name.replace("/", "\\")
+            bad.writestr(member, good.read(name))
+        folder = zipfile.ZipInfo()
+        folder.filename = "empty\\"
+        bad.writestr(folder, b"")
+    with h5py.File(tmp_path / "x.zarr.zip") as good, h5py.File(tmp_path / "y.zarr.zip") as bad:
+        assert list(good) == list(bad)
+        assert_equal(bad["raw"][()], good["raw"][()])
+
+
+def test_backslashes_are_letters_where_slashes_separate(tmp_path):
+    with h5py.File(tmp_path / "s.zarr", "w") as f:
+        f["a\\b"] = DATA
+    with zipfile.ZipFile(tmp_path / "s.zip", "w") as archive:
+        for path in (tmp_path / "s.zarr").rglob("*"):
+            archive.write(path, path.relative_to(tmp_path / "s.zarr"))
+    with h5py.File(tmp_path / "s.zip") as f:
+        assert list(f) == ["a\\b"]
+        assert_equal(f["a\\b"][()], DATA)
+
+
 @pytest.mark.parametrize("mode", ["r+", "a"])
 def test_archives_are_read_only(tmp_path, mode):
     path = make(tmp_path / "x.zarr.zip")

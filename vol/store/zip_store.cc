@@ -195,6 +195,24 @@ class ZipStore : public ReadOnlyStore {
   const Members members_;
 };
 
+// Some programs for Windows separate folders by '\\': then no name has a '/'.
+void MendSeparators(Members* members) {
+  const auto has = [](char letter) {
+    return [letter](const auto& member) { return member.first.find(letter) != std::string::npos; };
+  };
+  if (std::any_of(members->begin(), members->end(), has('/')) ||
+      std::none_of(members->begin(), members->end(), has('\\'))) {
+    return;
+  }
+  Members mended;
+  for (const auto& [name, member] : *members) {
+    std::string key = name;
+    std::replace(key.begin(), key.end(), '\\', '/');
+    if (CheckKey(key).ok()) mended[std::move(key)] = member;
+  }
+  *members = std::move(mended);
+}
+
 Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t file_bytes,
                               const std::string& path) {
   Members members;
@@ -216,6 +234,7 @@ Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t fi
     members[info.name] = {static_cast<uint64_t>(i), info.size, info.comp_size,
                           info.comp_method == ZIP_CM_STORE};
   }
+  MendSeparators(&members);
   return members;
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import zarr
 
 from support import newest_hdf5, run, run_python
 
@@ -493,6 +494,23 @@ for name in sys.argv[1:]:
 """
     names = [tmp_path / "missing", tmp_path / "text", tmp_path / "folder", tmp_path / "missing.zarr"]
     assert run_python(code, *names, connector=None) == run_python(code, *names, connector=None, plugin=False)
+
+
+def test_a_folder_without_a_document_that_holds_arrays_opens(store):
+    """What tensorstore and others make, who write no groups."""
+    os.makedirs(f"{store}/g")
+    zarr.create_array(f"{store}/g/a", data=np.arange(3), overwrite=True)
+    os.mkdir(os.path.dirname(store) + "/nothing.zarr")
+    code = """
+import h5py, sys
+print(h5py.File(sys.argv[1])["g/a"][()].tolist(), h5py.File(sys.argv[1] + "/g")["a"][()].tolist())
+try:
+    h5py.File(sys.argv[2])
+except IsADirectoryError:
+    print("no store")
+"""
+    said = run_python(code, store, os.path.dirname(store) + "/nothing.zarr", connector=None).splitlines()
+    assert said == ["[0, 1, 2] [0, 1, 2]", "no store"]
 
 
 def test_failed_opens_are_quick_and_read_little(tmp_path):

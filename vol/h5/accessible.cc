@@ -39,7 +39,7 @@ bool IsOnThisMachine(const FileName& name, const Config& config) {
   const StoreFileKind kind = FindStoreFile(name.path);
   return HasRootDocument(name.path) || FindIcechunk(name.path) ||
          kind == StoreFileKind::kReferences ||
-         (kind != StoreFileKind::kNone && IsStore(name.path, config));
+         ((kind != StoreFileKind::kNone || IsFolder(name.path)) && IsStore(name.path, config));
 }
 
 // Whether file_open has more to say than HDF5 had. A URL is asked for then, and not twice.

@@ -72,6 +72,34 @@ def test_a_folder_without_permission_is_listed_and_opening_it_is_the_error(store
     assert "'g'" in below and "Permission denied" in below
 
 
+OPENING = """
+import h5py, os, sys
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+for mode in sys.argv[2:]:
+    try:
+        h5py.File(sys.argv[1], mode)
+    except OSError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("connector", ["zarr", None])
+@pytest.mark.parametrize("mode", [0, 0o200, 0o600])
+def test_a_store_without_permission_is_a_permission_error(store, mode, connector):
+    zarr.open_group(store, mode="w")["a"] = np.arange(3)
+    let_everybody_in(store)
+    os.chmod(store, mode)
+    try:
+        modes = ("r", "r+", "a", "w") if connector else ("r", "r+", "a")  # HDF5 makes files without asking us
+        said = run_python(OPENING, store, *modes, connector=connector).splitlines()
+    finally:
+        os.chmod(store, 0o755)
+    assert len(said) == len(modes) and all(line.startswith("PermissionError") for line in said), said
+
+
 def test_a_group_that_may_not_be_listed_leaves_the_others_to_a_visit(store):
     group = zarr.open_group(store, mode="w")
     group.create_group("g").create_array("q", data=np.arange(2))

@@ -127,6 +127,29 @@ def test_w_takes_an_empty_folder(store):
     assert first(store) == ["a"]
 
 
+@pytest.mark.parametrize("mode", ["a", "x"])
+def test_an_empty_folder_of_that_name_becomes_a_store(store, mode):
+    """As temporary folders are."""
+    os.mkdir(store)
+    for missing in ("r", "r+"):
+        with pytest.raises(FileNotFoundError, match="empty folder"):
+            h5py.File(store, missing)
+    with h5py.File(store, mode) as f:
+        f["a"] = 1
+    assert first(store) == ["a"]
+    with pytest.raises(FileExistsError):
+        h5py.File(store, "x")
+    assert first(store) == ["a"]
+
+
+@pytest.mark.parametrize("mode", ["a", "x"])
+def test_any_other_empty_folder_is_left_alone(tmp_path, mode):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        h5py.File(tmp_path / "folder", mode)
+    assert os.listdir(tmp_path / "folder") == []
+
+
 @pytest.mark.parametrize("mode", ["r", "r+"])
 @pytest.mark.parametrize("name", ["nothere.zarr", "nothere.h5", "no/such/folder.zarr"])
 def test_what_is_not_there_is_file_not_found(tmp_path, name, mode):

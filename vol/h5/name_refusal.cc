@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "h5/store_place.h"
 #include "location/location.h"
 #include "store/url.h"
 #include "store/zip_store.h"
@@ -31,6 +32,12 @@ std::string BeginningOf(const FileName& name) {
   char next = 0;
   while (beginning.size() < 4 && file >> next) beginning += next;
   return beginning;
+}
+
+// What the system says of a folder that this process may not look into: whatever is in it seems not to be there.
+Status RefuseHiddenFolder(const FileName& name) {
+  if (access(name.path.c_str(), R_OK | X_OK) == 0) return OkStatus();
+  return ErrnoError(errno, "unable to open '" + name.given + "'");
 }
 
 }  // namespace
@@ -54,7 +61,10 @@ Status RefuseDocument(const FileName& name) {
 
 Status RefuseFolder(const FileName& name) {
   if (!IsFolder(name.path)) return OkStatus();
+  H5ZARR_RETURN_IF_ERROR(RefuseHiddenFolder(name));
   H5ZARR_RETURN_IF_ERROR(RefuseParquetReferences(name.path));
+  // (Who opens with `a` then makes one.)
+  if (IsRoomForStore(name)) return ErrnoError(ENOENT, "no store yet in the empty folder '" + name.given + "'");
   return Status(StatusCode::kUnsupported,
                 "'" + name.given + "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
                 ".zarray, and there is none a few levels below",
@@ -69,8 +79,9 @@ Status RefuseFolderToRead(const FileName& name) {
 Status WhyProbed(const FileName& name) {
   H5ZARR_RETURN_IF_ERROR(RefuseForeignUrl(name));
   H5ZARR_RETURN_IF_ERROR(RefuseDocument(name));
-  if (IsFolder(name.path)) return RefuseParquetReferences(name.path);
-  return WhyNoArchive(name);
+  if (!IsFolder(name.path)) return WhyNoArchive(name);
+  if (!HasRootDocument(name.path)) H5ZARR_RETURN_IF_ERROR(RefuseHiddenFolder(name));
+  return RefuseParquetReferences(name.path);
 }
 
 Status WhyNoArchive(const FileName& name) {

@@ -13,7 +13,7 @@ Status RefuseForeignUrl(const FileName& name);
 // kUnsupported for a document of a Zarr store in place of its folder.
 Status RefuseDocument(const FileName& name);
 
-// kUnsupported for a folder that is no store.
+// kUnsupported for a folder that is no store, or what the system says of one that it does not let us look into.
 Status RefuseFolder(const FileName& name);
 
 // What the system says of writing in a folder that this process may only read.

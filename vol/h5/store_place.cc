@@ -51,10 +51,15 @@ bool IsMadeStore(const FileName& name, const Config& config) {
   return root.ok() && *root && !(*root)->implicit;
 }
 
+bool IsRoomForStore(const FileName& name) {
+  return !name.remote && name.looks_like_zarr && IsFolder(name.path) && IsEmptyFolder(name.path);
+}
+
 Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
   if (IsS3Url(name.path)) return MakeRoomInBucket(name, flags, config);
   struct stat status;
   if (lstat(name.path.c_str(), &status) != 0) return OkStatus();
+  if (IsRoomForStore(name)) return OkStatus();
   if ((flags & H5F_ACC_EXCL) != 0) return RefuseExisting(name);
   if (S_ISREG(status.st_mode) && status.st_size == 0) {
     if (unlink(name.path.c_str()) == 0) return OkStatus();
@@ -66,7 +71,10 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
                   ENOTDIR);
   }
   if (IsEmptyFolder(name.path)) return OkStatus();
-  if (!HasRootDocument(name.path) && !FindIcechunk(name.path)) return RefuseOccupied(name);
+  if (!HasRootDocument(name.path) && !FindIcechunk(name.path)) {
+    if (access(name.path.c_str(), R_OK | X_OK) != 0) return ErrnoError(errno, "unable to create '" + name.given + "'");
+    return RefuseOccupied(name);
+  }
   return RemoveStore(name, config);
 }
 

@@ -52,6 +52,18 @@ def test_without_a_refresh_the_extent_stays(growing):
         assert d.shape == (3,)
 
 
+def test_what_was_made_before_single_writer_mode_is_there_for_readers(store):
+    reader = "import sys, h5py; print(h5py.File(sys.argv[1], 'r', swmr=True)['g/a'][()].tolist())"
+    with h5py.File(store, "w", libver="latest") as f:
+        d = f.create_dataset("g/a", (3,), "i4", maxshape=(None,), chunks=(2,))
+        d[...] = 5
+        f.swmr_mode = True
+        assert run_python(reader, store) == "[5, 5, 5]\n"
+        d.resize(4, axis=0)
+        d.flush()
+        assert run_python(reader, store) == "[5, 5, 5, 0]\n"
+
+
 def test_single_writer_mode_is_told(growing):
     with h5py.File(growing, "r+") as f:
         assert not f.swmr_mode

@@ -426,8 +426,10 @@ bool BelongsToNative(const Object* file) {
 }
 
 // A store may be read while it is written by anyone: that one writer announces itself changes nothing
-// but what the file says of itself.
-Status StartSwmrWrite(StoreFile& store) {
+// but what the file says of itself. Readers may come from now on, and find what was made so far, as in HDF5, which
+// flushes the file here.
+Status StartSwmrWrite(const Object& object) {
+  StoreFile& store = *object.store;
   if (!store.writable()) {
     return PermissionDeniedError("no write intent on '" + store.name() +
                                  "': it was opened read-only");
@@ -435,8 +437,9 @@ Status StartSwmrWrite(StoreFile& store) {
   if (store.access().swmr_flags != 0) {
     return InvalidArgumentError("'" + store.name() + "' is in single-writer mode already");
   }
+  H5ZARR_RETURN_IF_ERROR(SaveFlushed(&object, H5F_SCOPE_LOCAL));
   store.access().swmr_flags = H5F_ACC_SWMR_WRITE;
-  return OkStatus();
+  return GetMirroredFiles().AfterFlush(object);
 }
 
 // What of a file's own questions has another answer in a store than in its shadow. True when it has.
@@ -459,7 +462,7 @@ Result<bool> AnswerForStore(Object* object, H5VL_optional_args_t* args) {
           {native->set_libver_bounds.low, native->set_libver_bounds.high});
       return true;
     case H5VL_NATIVE_FILE_START_SWMR_WRITE:
-      H5ZARR_RETURN_IF_ERROR(StartSwmrWrite(*object->store));
+      H5ZARR_RETURN_IF_ERROR(StartSwmrWrite(*object));
       return true;
     case H5VL_NATIVE_FILE_GET_FILE_IMAGE:
       return UnsupportedError("a Zarr store has no file image");

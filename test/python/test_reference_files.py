@@ -1,10 +1,12 @@
 """Reference files of kerchunk and LINDI: JSON that says which bytes of which files are the chunks of a Zarr store."""
 import base64
+import gzip
 import json
 import os
 import zlib
 
 import h5py
+import numcodecs
 import numpy as np
 import pytest
 
@@ -62,6 +64,53 @@ def test_a_mark_of_utf_8_at_the_beginning_is_passed_over(folder):
     (folder / "x.json").write_bytes(b"\xef\xbb\xbf" + text)
     with h5py.File(path, "r") as f:
         assert_equal(f["a"][:32], EXPECTED[:32])
+
+
+PACKERS = {"gzip": gzip.compress, "zstd": lambda text: bytes(numcodecs.Zstd(3).encode(text))}
+
+
+def pack(path, packer, refs):
+    """As many keep them, for they become a twentieth so."""
+    path.write_bytes(PACKERS[packer](json.dumps({"version": 1, "refs": refs}).encode()))
+    return str(path)
+
+
+@pytest.mark.parametrize("connector", ["zarr", None])
+@pytest.mark.parametrize("packer", PACKERS)
+def test_a_reference_file_may_be_packed(folder, packer, connector):
+    if connector is None and h5py.version.hdf5_version_tuple < (2,):
+        pytest.skip("HDF5 1.14 opens stores by its probe")
+    refs = SPANS | {f"a/{i}": ["no such file", 0, i] for i in range(10, 200_000)}  # several MB
+    code = "import h5py, sys\nfor name in sys.argv[1:]: print(h5py.File(name)['a'][:32].sum())"
+    names = [pack(folder / name, packer, refs) for name in ("x.json.packed", "y.json")]  # whatever the name
+    with fault_server(folder) as server:
+        names += [f"{server.url}/x.json.packed", f"{server.url}/y.json"]
+        assert run_python(code, *names, connector=connector).split() == 4 * [str(DATA[:32].sum())]
+
+
+def test_a_reference_file_may_be_packed_in_several_parts(folder):
+    text = json.dumps({"version": 1, "refs": SPANS}).encode()
+    for name, packer in PACKERS.items():
+        (folder / name).write_bytes(packer(text[:20]) + packer(text[20:]))
+        with h5py.File(folder / name) as f:
+            assert_equal(f["a"][()], EXPECTED)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_a_packed_reference_file_that_is_damaged_is_refused(folder, packer):
+    refs = SPANS | {f"a/{i}": ["no such file", i * 7919 % 104729, i] for i in range(10, 30_000)}
+    path = folder / "x.json"
+    pack(path, packer, refs)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
+    with pytest.raises(OSError, match=f"x.json': {packer}: cut off"):
+        h5py.File(path)
+    path.write_bytes(whole[:-3000] + bytes(1000) + whole[-2000:])
+    with pytest.raises(OSError, match="x.json'"):
+        h5py.File(path)
+    path.write_bytes(PACKERS[packer](b"some text that is packed"))
+    with pytest.raises(OSError, match="signature not found"):
+        h5py.File(path)
 
 
 def test_a_target_without_a_range_is_the_whole_file(folder):

@@ -17,6 +17,7 @@
 #include "store/http_store.h"
 #include "store/local_store.h"
 #include "store/reference_index.h"
+#include "store/packed_text.h"
 #include "store/reference_store.h"
 #include "store/s3_store.h"
 #include "store/tar_index.h"
@@ -161,6 +162,10 @@ StoreFileKind KindOf(std::string_view beginning) {
     return StoreFileKind::kZip;
   }
   if (LooksLikeTar(beginning)) return StoreFileKind::kTar;
+  if (IsPackedText(beginning)) {
+    return LooksLikeReferences(BeginningOfPackedText(beginning, kJsonLookBytes)) ? StoreFileKind::kReferences
+                                                                                 : StoreFileKind::kNone;
+  }
   return LooksLikeReferences(beginning) ? StoreFileKind::kReferences : StoreFileKind::kNone;
 }
 
@@ -241,7 +246,7 @@ StoreFileKind FindStoreFile(const std::string& location) {
   const std::string_view text = WithoutMark(block);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool may_be_json = first != std::string_view::npos && text[first] == '{';
-  return KindOf(may_be_json ? read(kJsonLookBytes) : block);
+  return KindOf(may_be_json || IsPackedText(block) ? read(kJsonLookBytes) : block);
 }
 
 Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& config) {

@@ -21,6 +21,7 @@
 #include "store/posix_file.h"
 #include "store/read_only_store.h"
 #include "store/read_plan.h"
+#include "store/packed_text.h"
 #include "store/reference_index.h"
 #include "store/tar_index.h"
 #include "store/url.h"
@@ -332,10 +333,26 @@ Result<std::optional<uint64_t>> ReferenceStore::ObjectBytes(std::string_view key
   return std::optional<uint64_t>(bytes->size_bytes());
 }
 
-// The first `text_bytes` of `text`, which is larger by ReferenceIndex::kPaddingBytes, are the reference file.
+Result<Buffer> AllocateText(std::size_t text_bytes) {
+  return Buffer::Allocate(text_bytes + ReferenceIndex::kPaddingBytes);
+}
+
+// A text that takes as much memory is none that anybody wants to open.
+constexpr uint64_t kMostTextBytes = uint64_t{4} << 30;
+
+// The first `text_bytes` of `text`, which is larger by ReferenceIndex::kPaddingBytes, are the reference file, as it is
+// or packed.
 Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_bytes,
                                                   std::string name, Place place,
                                                   const ReferenceOptions& options) {
+  const std::string_view stored(reinterpret_cast<const char*>(text.data()), text_bytes);
+  if (IsPackedText(stored)) {
+    const Result<std::string> plain = UnpackText(stored, kMostTextBytes);
+    if (!plain.ok()) return plain.status().WithContext("'" + name + "'");
+    text_bytes = plain->size();
+    H5ZARR_ASSIGN_OR_RETURN(text, AllocateText(text_bytes));
+    std::memcpy(text.data(), plain->data(), text_bytes);
+  }
   std::memset(text.data() + text_bytes, 0, ReferenceIndex::kPaddingBytes);
   // (Extra headers go to the server that the file is on, and to no other.)
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session,
@@ -345,10 +362,6 @@ Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_
   if (!index.ok()) return index.status().WithContext("'" + name + "'");
   return std::unique_ptr<Store>(std::make_unique<ReferenceStore>(
       std::move(*index), std::move(name), std::move(place), std::move(session), options.s3));
-}
-
-Result<Buffer> AllocateText(std::size_t text_bytes) {
-  return Buffer::Allocate(text_bytes + ReferenceIndex::kPaddingBytes);
 }
 
 // LINDI's reference file in its archive.

@@ -234,6 +234,11 @@ ensure_venv() {
   printf '%s\n' "$dir/bin/python"
 }
 
+# Prints what could not be had when the environment of Python $1 was made.
+missing_packages() {
+  grep . "${1%/bin/python}/complete" 2>/dev/null | paste -sd ' '
+}
+
 # All together if possible, else one by one without those that have no wheel for this Python.
 make_venv() {
   local dir=$1 requirements=$2 one missing=() pip

@@ -51,7 +51,9 @@ def newest_hdf5():
     libraries = sorted(Path(found.origin).parents[1].glob("netcdf4.libs/libhdf5-*.so*")) if found else []
     if not libraries:
         pytest.skip("there is no netCDF4 wheel, and so no newer HDF5")
-    return {"LD_PRELOAD": str(libraries[0]), "HDF5_DISABLE_VERSION_CHECK": "2", "PYTHONWARNINGS": "ignore"}
+    # Behind what is loaded before already: a sanitizer's runtime must be the first.
+    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(libraries[0])]))
+    return {"LD_PRELOAD": preload, "HDF5_DISABLE_VERSION_CHECK": "2", "PYTHONWARNINGS": "ignore"}
 
 
 def tool(name):

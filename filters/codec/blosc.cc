@@ -148,6 +148,7 @@ Result<AnyCodec> MakeBlosc(const CodecRequest& request, ConfigReader& config) {
   options.shuffle = ReadShuffle(config, options.typesize);
   options.block_bytes =
       static_cast<std::size_t>(config.Int("blocksize", 0, 0, BLOSC_MAX_BUFFERSIZE));
+  config.Ignore("nthreads");  // n5-zarr writes it
   H5ZARR_RETURN_IF_ERROR(config.Finish());
   if (blosc_compname_to_compcode(options.compressor.c_str()) < 0) {
     return UnsupportedError("codec blosc: \"cname\" is \"" + options.compressor +

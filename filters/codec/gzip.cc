@@ -48,7 +48,8 @@ class Gzip final : public Compressor {
 
 }  // namespace
 
-Result<AnyCodec> MakeGzip(const CodecRequest&, ConfigReader& config) {
+Result<AnyCodec> MakeGzip(const CodecRequest& request, ConfigReader& config) {
+  if (config.Bool("useZlib", false)) return MakeZlib(request, config);  // so n5-zarr has written it
   const int level = static_cast<int>(config.Int("level", -1, -1, 9));
   return MakeAs<BytesCodec, Gzip>(level < 0 ? 6 : level);  // -1 is zlib's word for its default, 6
 }

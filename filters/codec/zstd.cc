@@ -149,6 +149,7 @@ Result<AnyCodec> MakeZstd(const CodecRequest&, ConfigReader& config) {
   const int level =
       static_cast<int>(config.Int("level", 0, ZSTD_minCLevel(), ZSTD_maxCLevel()));  // 0: default
   const bool checksum = config.Bool("checksum", false);
+  config.Ignore("nbWorkers");  // n5-zarr's threads
   return MakeAs<BytesCodec, Zstd>(level, checksum);
 }
 

@@ -2,8 +2,10 @@
 import gzip
 import json
 import os
+import zlib
 
 import h5py
+import numcodecs
 import numpy as np
 import pytest
 import zarr
@@ -206,6 +208,30 @@ def test_integers_of_gdal_have_no_fill_value_and_its_old_versions_name_no_byte_o
     for name in chains:
         with open(f"{store}/{name}/zarr.json") as file:
             assert json.load(file)["fill_value"] == (None if dtype != "float32" else "NaN")
+
+
+def test_codecs_as_n5_zarr_writes_them_are_read(store):
+    """It says how many threads it had, and by a member of its own that gzip is zlib's."""
+    data = np.arange(6, dtype="i4")
+    packed = {"blosc": [{"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "blocksize": 0, "typesize": 4, "nthreads": 1},
+                        numcodecs.Blosc().encode(data)],
+              "zstd": [{"level": 3, "nbWorkers": 1}, numcodecs.Zstd().encode(data)],
+              "gzip": [{"level": -1, "useZlib": False}, gzip.compress(data.tobytes())],
+              "zlib": [{"level": 5, "useZlib": True}, zlib.compress(data.tobytes())]}
+    group = zarr.open_group(store, mode="w")
+    for name, (configuration, chunk) in packed.items():
+        group.create_array(name, shape=(6,), chunks=(6,), dtype="i4")[...] = 9
+        spoil(f"{store}/{name}/zarr.json", "codecs", [
+            {"name": "bytes", "configuration": {"endian": "little"}},
+            {"name": "gzip" if name == "zlib" else name, "configuration": configuration}])
+        with open(f"{store}/{name}/c/0", "wb") as file:
+            file.write(chunk)
+    with h5py.File(store, "r+") as f:
+        for name in packed:
+            np.testing.assert_array_equal(f[name][...], data)
+            f[name][2] = 7
+    with open(f"{store}/zlib/c/0", "rb") as file:
+        assert np.frombuffer(zlib.decompress(file.read()), "i4").tolist() == [0, 1, 7, 3, 4, 5]
 
 
 def test_orders_of_before_v3_was_final_are_read(store):

@@ -35,8 +35,9 @@ constexpr std::array<NumberName, 14> kNumbers = {{
 }};
 
 // The registered names complex_float16, … say the part's type.
-constexpr std::array<NumberName, 3> kComplexByPart = {{
+constexpr std::array<NumberName, 4> kComplexByPart = {{
     {"complex_float16", Kind::kComplex, 4},
+    {"complex32", Kind::kComplex, 4},  // GDAL's
     {"complex_float32", Kind::kComplex, 8},
     {"complex_float64", Kind::kComplex, 16},
 }};

@@ -55,6 +55,12 @@ Result<CodecSpec> ParseCodec(const Json& value) {
   return spec;
 }
 
+// {"type": "raw"}: what n5-zarr has written instead of null.
+bool IsRawOfN5(const Json& compressor) {
+  const Json* type = FindMember(compressor, "type");
+  return type != nullptr && *type == "raw" && FindMember(compressor, "id") == nullptr;
+}
+
 Json FormatCodec(const CodecSpec& spec) {
   Json value = Json::object();
   value["id"] = std::string(BareName(spec));
@@ -92,7 +98,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::size_t ran
     }
   }
   const Json* compressor = FindMember(document, "compressor");
-  if (compressor != nullptr && !compressor->is_null()) {
+  if (compressor != nullptr && !compressor->is_null() && !IsRawOfN5(*compressor)) {
     H5ZARR_ASSIGN_OR_RETURN(codecs.emplace_back(), ParseCodec(*compressor));
   }
   return codecs;

@@ -58,6 +58,13 @@ TEST_CASE("an unknown member of a configuration is named") {
   }
 }
 
+TEST_CASE("members of n5-zarr that say nothing of the bytes are no unknown ones") {
+  CHECK(Make("blosc", R"({"cname": "zstd", "shuffle": "shuffle", "typesize": 0, "nthreads": 1})").ok());
+  CHECK(Make("zstd", R"({"level": 3, "nbWorkers": 2})").ok());
+  CHECK(Make("gzip", R"({"level": -1, "useZlib": false})").ok());
+  CHECK(Mentions(Make("gzip", R"({"level": 5, "useZlib": "no"})"), "useZlib"));
+}
+
 TEST_CASE("v2's id among the parameters is no unknown member") {
   CHECK(Make("zlib", R"({"id": "zlib", "level": 4})").ok());
 }

@@ -27,6 +27,7 @@ TEST_CASE("every v3 spelling of a type is read") {
   CHECK(V3(R"({"name": "bool", "configuration": {}})") == "bool1");
   CHECK(V3(R"("complex_float32")") == "complex8:little");
   CHECK(V3(R"("complex_float16")") == "complex4:little");
+  CHECK(V3(R"("complex32")") == "complex4:little");
   CHECK(V3(R"("r24")") == "raw3");
   CHECK(V3(R"({"name": "raw_bytes", "configuration": {"length_bytes": 3}})") == "raw3");
   CHECK(V3(R"("variable_length_bytes")") == "vlenbytes");

@@ -268,6 +268,8 @@ TEST_CASE("v2 order, filters and compressor become one chain") {
   CHECK(V2(R"({"filters": []})").codecs.empty());
   CHECK(FailureV2(R"({"order": "A"})", "order") == kCorrupt);
   CHECK(FailureV2(R"({"compressor": {"level": 1}})", "id") == kCorrupt);
+  CHECK(V2(R"({"compressor": {"type": "raw"}})").codecs.empty());
+  CHECK(FailureV2(R"({"compressor": {"type": "gzip"}})", "id") == kCorrupt);
 }
 
 TEST_CASE("v2 separators default to a dot") {

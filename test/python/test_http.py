@@ -58,6 +58,21 @@ def assert_same(url, name="v3.zarr"):
         assert f.attrs["title"] == "far away"
 
 
+def test_a_document_in_place_of_its_store_is_refused_with_the_folder_to_open(root):
+    with fault_server(root) as server:
+        for name in ("v3.zarr/zarr.json", "v2.zarr/.zmetadata", "v3.zarr/zarr.json?token=secret"):
+            with pytest.raises(OSError, match=f"open is its folder, '{server.url}/v[23].zarr'") as error:
+                h5py.File(f"{server.url}/{name}")
+            assert "secret" not in str(error.value)
+
+
+def test_a_store_that_is_one_array_has_the_name_that_its_url_means(tmp_path):
+    zarr.create_array(str(tmp_path / "a b%.zarr"), data=np.arange(3))
+    with fault_server(tmp_path) as server, h5py.File(f"{server.url}/a%20b%25.zarr?token=secret") as f:
+        assert list(f) == ["a b%"]
+        assert f["a b%"][...].tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("name", ["v3.zarr", "v2.zarr"])
 def test_a_consolidated_store_is_listed_and_read(root, name):
     with fault_server(root) as server:

@@ -50,13 +50,15 @@ Status RefuseForeignUrl(const FileName& name) {
 }
 
 Status RefuseDocument(const FileName& name) {
-  const std::size_t slash = name.path.rfind('/');
+  const std::string_view path = std::string_view(name.path).substr(
+      0, IsHttpUrl(name.path) ? name.path.find('?') : std::string::npos);
+  const std::size_t slash = path.rfind('/');
   const bool is_document =
-      std::find(kDocuments.begin(), kDocuments.end(), std::string_view(name.path).substr(slash + 1)) !=
-      kDocuments.end();
-  if (!is_document || !BeginningOf(name).starts_with('{')) return OkStatus();
-  return UnsupportedError("'" + name.given + "' is a document of a Zarr store: the store to open is its folder, '" +
-                          name.path.substr(0, slash) + "'");
+      std::find(kDocuments.begin(), kDocuments.end(), path.substr(slash + 1)) != kDocuments.end();
+  // (Nothing else has such a name on servers; here it may be an HDF5 file's.)
+  if (!is_document || (!name.remote && !BeginningOf(name).starts_with('{'))) return OkStatus();
+  return UnsupportedError("'" + ShownName(name.given) + "' is a document of a Zarr store: the store to open is its "
+                          "folder, '" + ShownName(path.substr(0, slash)) + "'");
 }
 
 Status RefuseFolder(const FileName& name) {

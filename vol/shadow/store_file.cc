@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/percent.h"
 #include "base/shortage.h"
 #include "location/location.h"
 #include "shadow/creation_map.h"
@@ -24,6 +25,12 @@ constexpr int kMaxSoftLinks = 64;
 // The name under which the array of a store that is nothing but an array is shown.
 std::string RootArrayName(const std::string& path) {
   std::string name(NameOf(path));
+  const Result<Url> url = IsHttpUrl(path) ? ParseUrl(path) : InvalidArgumentError("no URL");
+  if (url.ok()) {  // (a query is no part of the name, and may be a secret)
+    name = NameOf(url->path);
+    const std::string decoded = PercentDecoded(name);
+    if (decoded.find_first_of(std::string_view("/\0", 2)) == std::string::npos) name = decoded;
+  }
   constexpr std::string_view kSuffix = ".zarr";
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
   return name.empty() ? "data" : name;

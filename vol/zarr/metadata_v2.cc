@@ -110,7 +110,10 @@ Result<DType> ObjectDType(const std::vector<CodecSpec>& codecs) {
     if (!IsObjectCodecV2(codec.name)) continue;
     if (codec.name == "vlen-utf8" || codec.name == "json2") return DType::String();
     if (codec.name == "vlen-bytes" || codec.name == "vlen-array") return DType::VlenBytes();
-    return UnsupportedError("dtype |O with object codec '" + codec.name + "'");
+    const bool is_pickle = codec.name == "pickle";
+    return UnsupportedError("dtype |O with object codec '" + codec.name + "', which " +
+                            (is_pickle ? "is refused: unpickling runs whatever code the store holds"
+                                       : "is not implemented"));
   }
   return UnsupportedError("dtype |O without an object codec among the filters");
 }

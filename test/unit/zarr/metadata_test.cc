@@ -259,6 +259,13 @@ TEST_CASE("a transpose before the sharding permutes what inner chunks divide") {
   }
 }
 
+TEST_CASE("of objects that are not read the reason is said") {
+  CHECK(FailureV2(R"({"dtype": "|O", "fill_value": null, "filters": [{"id": "pickle"}]})", "whatever code") ==
+        kUnsupported);
+  CHECK(FailureV2(R"({"dtype": "|O", "fill_value": null, "filters": [{"id": "msgpack2"}]})", "not implemented") ==
+        kUnsupported);
+}
+
 TEST_CASE("v2 order, filters and compressor become one chain") {
   const ArrayMetadata metadata = V2(R"({"order": "F", "filters": [{"id": "delta", "dtype": "<i4"}],
                                         "compressor": {"id": "zlib", "level": 1}})");

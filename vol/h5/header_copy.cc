@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "h5/connector.h"
+#include "shadow/copied_array.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
 #include "shadow/hdf5_attribute.h"
@@ -28,19 +29,6 @@ void SetMetadata(const NodePtr& node, Metadata metadata) {
   for (const auto& [name, value] : noted.items()) {
     shadow::SetHdf5Member(&node->node.attributes(), name, value);
   }
-}
-
-// A new array that has the elements, chunks and codecs of `source`; attributes are its own.
-Status TakeArray(const shadow::NodeState& source, shadow::DatasetPlan* plan) {
-  zarr::ArrayMetadata metadata = source.node.array();
-  if (metadata.zarr_format != plan->metadata.zarr_format) {
-    return zarr::Array::CheckCodecs(metadata).WithContext("a copy in another format of Zarr");
-  }
-  metadata.attributes = std::move(plan->metadata.attributes);
-  plan->metadata = std::move(metadata);
-  plan->element = source.dataset.element;
-  plan->chunk_unit = source.dataset.chunk_unit;
-  return OkStatus();
 }
 
 // The creation list of an object that HDF5 copied.
@@ -95,9 +83,9 @@ bool NeedsSameArray(const NodePtr& source) {
          zarr::Array::CheckCodecs(source->node.array()).code() == StatusCode::kUnsupported;
 }
 
-Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
-                    const NodePtr& source) {
-  if (node->node.is_array()) return OkStatus();
+Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
+                                 const NodePtr& source) {
+  if (node->node.is_array()) return CopiedArray::kNew;
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(native.under, H5VL_DATASET_GET_TYPE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
   H5ZARR_ASSIGN_OR_RETURN(Handle dcpl,
@@ -109,12 +97,21 @@ Status AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   H5ZARR_ASSIGN_OR_RETURN(
       shadow::DatasetPlan plan,
       shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
-  if (NeedsSameArray(source)) H5ZARR_RETURN_IF_ERROR(TakeArray(*source, &plan));
+  CopiedArray copied = CopiedArray::kNew;
+  if (source != nullptr) {
+    const Result<bool> taken = shadow::TakeArray(*source, store.config(), &plan);
+    const bool may_differ = taken.status().code() == StatusCode::kUnsupported && !NeedsSameArray(source);
+    if (!may_differ) H5ZARR_RETURN_IF_ERROR(taken.status());
+    if (taken.ok()) copied = *taken ? CopiedArray::kSameChunks : CopiedArray::kSame;
+    if (NeedsSameArray(source) && copied != CopiedArray::kSameChunks) {
+      return zarr::Array::CheckCodecs(source->node.array()).WithContext("a copy with other chunks");
+    }
+  }
   SetMetadata(node, plan.metadata);
   store.UsePlan(node, std::move(plan));
   H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type.get()));
   node->document_changed = true;
-  return OkStatus();
+  return copied;
 }
 
 Status AdoptVirtual(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
@@ -174,8 +171,11 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
   if (const auto source = GetConnector().stores.ByFileNumber(original.fileno)) {
     if (const NodePtr source_node = source->FindNode(original.token)) {
-      H5ZARR_RETURN_IF_ERROR(
-          shadow::RestoreCreation(kind, source_node->node.attributes(), list.get()));
+      const shadow::Json& original_attributes = source_node->node.attributes();
+      H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(kind, original_attributes, list.get()));
+      // (What of other conventions HDF5 programs do not see is about the file, or said in our words.)
+      const auto conventions = original_attributes.find("zarr_conventions");
+      if (conventions != original_attributes.end()) node->node.attributes()["zarr_conventions"] = *conventions;
     }
   }
   shadow::Json* attributes = &node->node.attributes();

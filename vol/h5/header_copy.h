@@ -13,10 +13,15 @@
 
 namespace h5zarr {
 
-// A dataset that HDF5 copied into a shadow gets its array: that of `source` where only such a one can have the
-// same chunks (NeedsSameArray), else a new one. `source` may be null.
-Status AdoptDataset(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native,
-                    const shadow::NodePtr& source);
+// What the array of a copied dataset is beside that of its source.
+enum class CopiedArray {
+  kNew,
+  kSame,        // as far as the target's format of Zarr can say it (shadow::TakeArray)
+  kSameChunks,  // and chunks of the one are chunks of the other
+};
+// A dataset that HDF5 copied into a shadow gets its array. `source`, of a store, may be null.
+Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native,
+                                 const shadow::NodePtr& source);
 
 // Whether an array has a codec that is unknown here: its chunks can be copied, not decoded.
 bool NeedsSameArray(const shadow::NodePtr& source);

@@ -104,6 +104,15 @@ class CopyFinisher {
     return OkStatus();
   }
 
+  // Copies whose dimensions kept their names have the scales that these mean where they lie.
+  Status FinishDimensions() {
+    const bool has_attributes = (options_ & H5O_COPY_WITHOUT_ATTR_FLAG) == 0;
+    for (const NodePtr& node : by_name_) {
+      if (has_attributes) H5ZARR_RETURN_IF_ERROR(store_->LoadDimensionsOfCopy(node));
+    }
+    return OkStatus();
+  }
+
   // Removes what copies of referenced objects were made.
   void Undo(const Status& status) {
     for (const std::string& path : made_) {
@@ -193,16 +202,30 @@ class CopyFinisher {
       H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
       const auto store = GetConnector().stores.ByFileNumber(original.fileno);
       const NodePtr source = store != nullptr ? store->FindNode(original.token) : nullptr;
-      H5ZARR_RETURN_IF_ERROR(AdoptDataset(*store_, node, to.object(), source));
-      if (NeedsSameArray(source)) return store_->CopyChunks(node, *store, *source);
+      H5ZARR_ASSIGN_OR_RETURN(const CopiedArray copied, AdoptDataset(*store_, node, to.object(), source));
+      if (copied != CopiedArray::kNew && !expands_references() && store_->KeepDimensions(node, *source)) {
+        by_name_.push_back(node);
+      }
+      if (source != nullptr && source->bare_dimension) return OkStatus();
+      H5ZARR_ASSIGN_OR_RETURN(const bool refers, RefersElsewhere(to, leaves));
+      if (copied == CopiedArray::kSameChunks && !refers) {
+        const Status done = store_->CopyChunks(node, *store, source);
+        // (A store that cannot list its chunks has elements all the same.)
+        if (done.code() != StatusCode::kUnsupported || NeedsSameArray(source)) return done;
+      }
       H5ZARR_RETURN_IF_ERROR(store_->OpenArray(node, 0).status());
       if (node->dataset.external) return store_->CopyExternal(node, to.object());
     }
-    H5ZARR_ASSIGN_OR_RETURN(const Handle type,
-                            transfer::AskDataset(to.get(), H5VL_DATASET_GET_TYPE));
-    // (Within a file HDF5 leaves those of datasets alone, even when it expands others.)
-    if (HasReferences(type.get()) && leaves) return Defer(from, to, node, "");
-    return CopyData(from, to, node, {});
+    H5ZARR_ASSIGN_OR_RETURN(const bool refers, RefersElsewhere(to, leaves));
+    return refers ? Defer(from, to, node, "") : CopyData(from, to, node, {});
+  }
+
+  // Whether the elements are references that leave their file. (Within a file HDF5 leaves those of datasets alone, even
+  // when it expands others.)
+  static Result<bool> RefersElsewhere(const host::NativeHandle& to, bool leaves) {
+    if (!leaves) return false;
+    H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(to.get(), H5VL_DATASET_GET_TYPE));
+    return HasReferences(type.get());
   }
 
   // What cannot be opened is no part of a copy: HDF5 copied what stands for it in the shadow.
@@ -327,6 +350,7 @@ class CopyFinisher {
   std::set<uint64_t> seen_;
   std::map<std::pair<unsigned long, uint64_t>, uint64_t> copies_;
   std::vector<Reference> references_;
+  std::vector<NodePtr> by_name_;  // whose dimensions are to be loaded
   std::vector<std::string> made_;
   CopiedFills fills_;
 };
@@ -341,7 +365,8 @@ Status FinishCopy(const Place& source, const Place& target, CopyFinisher* finish
     H5ZARR_RETURN_IF_ERROR(target.store()->NoteCreated(target.object->node, target.name));
   }
   H5ZARR_RETURN_IF_ERROR(finisher->Finish(from, to, target.name));
-  return finisher->FinishReferences();
+  H5ZARR_RETURN_IF_ERROR(finisher->FinishReferences());
+  return finisher->FinishDimensions();
 }
 
 // Loads what is copied. `options` say how.

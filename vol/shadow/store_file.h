@@ -213,8 +213,13 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // The same before its elements are used: references to what was moved are renamed first.
   Result<zarr::Array*> OpenElements(const NodePtr& node);
   // Stores the document of a new array, and copies the chunks of `source`, an array of `from`, as they are.
-  // REQUIRES: both have the same chunks, codecs and keys.
-  Status CopyChunks(const NodePtr& node, StoreFile& from, const NodeState& source);
+  // REQUIRES: both have the same chunks and codecs. kUnsupported, and nothing is copied: `from` cannot list them.
+  Status CopyChunks(const NodePtr& node, StoreFile& from, const NodePtr& source);
+  // The dimensions of a copied array have the names of `source`, whose document its own is, and what HDF5 copied of its
+  // scales, references to nothing, says no more. False where other attributes of the source do. LoadDimensionsOfCopy:
+  // gives such a one the scales that its names mean, once all members of its group are there.
+  bool KeepDimensions(const NodePtr& node, const NodeState& source);
+  Status LoadDimensionsOfCopy(const NodePtr& node);
   // Copies into the array what the files of a dataset with external storage hold, unless it is there or
   // they can't be read. `native`: the dataset as the program opened it, which knows where they are.
   Status CopyExternal(const NodePtr& node, host::NativeObject native);

@@ -99,6 +99,12 @@ bool AllEmpty(const Lists& lists) {
   return std::all_of(lists.begin(), lists.end(), [](const auto& list) { return list.empty(); });
 }
 
+// No names at all where none is one.
+DimensionNames WithoutAbsent(DimensionNames names) {
+  const bool any = std::any_of(names.begin(), names.end(), [](const auto& name) { return name.has_value(); });
+  return any ? std::move(names) : DimensionNames();
+}
+
 // What a dataset's own attributes in the shadow say of its dimensions.
 struct NativeDimensions {
   DimensionState state;
@@ -398,7 +404,9 @@ Status StoreFile::EncodeDimensions(const NodePtr& node, NativeObject native) {
   H5ZARR_ASSIGN_OR_RETURN(const NativeDimensions read, ReadDimensions(native, rank, References()));
   const DimensionState& state = read.state;
   node->dataset.is_scale = state.is_scale;
-  SetDimensionNames(NamesFromState(state, own_name, rank), &metadata);
+  // (Names that say it already stay as they are, also where one occurs twice.)
+  const DimensionNames said = NamesFromState(state, own_name, rank);
+  if (WithoutAbsent(DimensionNamesOf(metadata)) != WithoutAbsent(said)) SetDimensionNames(said, &metadata);
 
   for (const char* member : {"scale", "scales", "labels"}) {
     SetHdf5Member(&attributes, member, nullptr);

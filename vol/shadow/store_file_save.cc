@@ -115,6 +115,13 @@ void TakeAsJson(const zarr::Node& node, const std::string& name, AttributeJson* 
   if (json && IsShownAsText(StoredAttribute(node, name))) *attribute = {*std::move(json), Json()};
 }
 
+// Whether programs see this attribute `units` of an array that has none.
+bool IsImpliedUnits(const zarr::Node& node, const AttributeJson& units) {
+  if (!node.is_array() || node.attributes().contains("units")) return false;
+  const Json shown = AttributesForProgram(node);
+  return shown.contains("units") && shown["units"] == units.value && units.description.is_null();
+}
+
 // The description of a list of one, which its value does not say when it stands alone.
 Result<Json> Describe(const AttributeValue& value) {
   H5ZARR_ASSIGN_OR_RETURN(const Json type, TypeToJson(value.type()));
@@ -294,7 +301,9 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
     if (name == "_FillValue" && node->node.is_array()) {
       WriteFillValueAttribute(node->node.array(), &*encoded);
     }
-    SetAttribute(&node->node.attributes(), name, &*encoded);
+    // What an array's data type says already is said once.
+    const bool is_implied = name == "units" && IsImpliedUnits(node->node, *encoded);
+    SetAttribute(&node->node.attributes(), name, is_implied ? nullptr : &*encoded);
   }
   if (dimensions) H5ZARR_RETURN_IF_ERROR(EncodeDimensions(node, native.object()));
   return EncodeAttributeOrder(node, native.object());
@@ -487,26 +496,6 @@ Status StoreFile::SaveElements(const NodePtr& node) {
     }
   }
   array.ForgetOmittedFill();
-  return OkStatus();
-}
-
-Status StoreFile::CopyChunks(const NodePtr& node, StoreFile& from, const NodeState& source) {
-  H5ZARR_RETURN_IF_ERROR(EnsureStored(node));
-  const zarr::ArrayMetadata& metadata = source.node.array();
-  const std::string prefix = source.path.empty() ? "" : source.path + "/";
-  std::vector<std::string> keys;
-  H5ZARR_RETURN_IF_ERROR(from.store_->Walk(source.path, [&](std::string_view key, uint64_t) {
-    if (key.starts_with(prefix) &&
-        metadata.key_encoding.Parse(key.substr(prefix.size()), metadata.rank())) {
-      keys.emplace_back(key.substr(prefix.size()));
-    }
-    return OkStatus();
-  }));
-  for (const std::string& key : keys) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> chunk, from.store_->Read(prefix + key));
-    if (!chunk) return ChangedError("chunk " + key + " vanished while it was copied");
-    H5ZARR_RETURN_IF_ERROR(store_->Write(JoinPath(node->path, key), chunk->span()));
-  }
   return OkStatus();
 }
 

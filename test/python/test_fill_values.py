@@ -86,6 +86,20 @@ def test_every_reader_sees_them_also_where_nothing_was_written(store, reader, ke
     np.testing.assert_array_equal(READERS[reader](store, "grown"), np.broadcast_to(ROW, (7, 2, 3)))
 
 
+@pytest.mark.parametrize("selected", [[0, 1, 2, 5, 6, 7, 8, 30], list(range(39))[1:30] + [33, 38], [3, 4, 9]])
+def test_elements_that_are_not_stored_yet_are_filled_wherever_a_selection_begins(store, selected):
+    with h5py.File(store, "w") as f:
+        d = make(f, "a", (40,), chunks=(20,))
+        np.testing.assert_array_equal(d[selected], np.broadcast_to(ROW, (len(selected), 2, 3)))
+        e = make(f, "b", (6, 40), chunks=(3, 40))
+        space, memory = e.id.get_space(), h5py.h5s.create_simple((3 * 17 + 5,))
+        space.select_hyperslab((0, 3), (3, 17))
+        space.select_hyperslab((4, 7), (1, 5), op=h5py.h5s.SELECT_OR)
+        found = np.zeros((3 * 17 + 5, *ROW.shape), ROW.dtype)
+        e.id.read(memory, space, found, e.id.get_type())
+        np.testing.assert_array_equal(found, np.broadcast_to(ROW, found.shape))
+
+
 def test_what_never_fills_is_kept_and_fills_nothing(store):
     with h5py.File(store, "w") as f:
         make(f, "a", (3,), chunks=(2,), setup=lambda p: p.set_fill_time(h5d.FILL_TIME_NEVER))

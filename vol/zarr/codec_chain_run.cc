@@ -296,8 +296,37 @@ void CodecChain::Impl::Fill(std::byte* target, std::span<const int64_t> target_s
   for (int64_t& stride : strides) {
     if (static_cast<uint64_t>(stride) % block_bytes == 0) stride = 0;
   }
-  CopyStrided(fill->elem.data() + chunk_offset_bytes % block_bytes, strides, target,
-              target_strides_bytes, counts, dtype.item_bytes);
+  FillByBlock(target, target_strides_bytes, {counts.begin(), counts.end()},
+              chunk_offset_bytes % block_bytes, strides);
+}
+
+// Where they go beyond the block's end (a run of elements does), elements are taken in parts that do not.
+void CodecChain::Impl::FillByBlock(std::byte* target, std::span<const int64_t> target_strides_bytes,
+                                   std::vector<uint64_t> counts, uint64_t offset_bytes,
+                                   std::span<const int64_t> strides_bytes) const {
+  const uint64_t block_bytes = fill->elem.size();
+  uint64_t last_bytes = offset_bytes, widest_bytes = 0;
+  std::size_t widest = 0;
+  for (std::size_t d = 0; d < counts.size(); ++d) {
+    if (counts[d] == 0) return;
+    const uint64_t bytes = (counts[d] - 1) * static_cast<uint64_t>(strides_bytes[d]);
+    if (bytes > widest_bytes) widest = d;
+    widest_bytes = std::max(widest_bytes, bytes);
+    last_bytes += bytes;
+  }
+  if (last_bytes + dtype.item_bytes <= block_bytes) {
+    return CopyStrided(fill->elem.data() + offset_bytes, strides_bytes, target, target_strides_bytes, counts,
+                       dtype.item_bytes);
+  }
+  const uint64_t count = counts[widest];
+  const auto stride_bytes = static_cast<uint64_t>(strides_bytes[widest]);
+  for (uint64_t i = 0; i < count; i += counts[widest]) {
+    const uint64_t at_bytes = (offset_bytes + i * stride_bytes) % block_bytes;
+    const uint64_t within = (block_bytes - at_bytes - 1) / stride_bytes + 1;
+    counts[widest] = std::min(counts.size() > 1 ? 1 : within, count - i);
+    FillByBlock(target + static_cast<int64_t>(i) * target_strides_bytes[widest], target_strides_bytes, counts,
+                at_bytes, strides_bytes);
+  }
 }
 
 bool CodecChain::Impl::IsFill(ByteSpan elements) const {

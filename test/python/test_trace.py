@@ -45,3 +45,12 @@ def test_a_fallback_is_named(store):
     assert stderr_of(WRITE, store, "io=direct", no_ring) == ""
     said = stderr_of(WRITE, store, "io=direct;trace=1", no_ring)
     assert "there is no io_uring, written block by block" in said and "write 'a/c/0'" not in said
+
+
+def test_reads_of_hdf5_files_that_the_engine_takes_over_are_named(tmp_path):
+    path = str(tmp_path / "x.h5")
+    write = WRITE.replace("6 << 20", "3000").replace("(3000,)", "(1000,)")
+    assert stderr_of(write, path, "trace=2") == ""
+    assert stderr_of(READ, path, "trace=2") == ""  # small reads are HDF5's
+    read = stderr_of(READ, path, "trace=2;accelerate=always")
+    assert f"h5zarr: {path} read a batch of 1 ranges: 1000 bytes, 0 absent, " in read

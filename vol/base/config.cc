@@ -121,9 +121,11 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->strict, {{"0", false}, {"1", true}});
      }},
-    {"accelerate", "auto, off",
+    {"accelerate", "auto, off, always",
      [](std::string_view v, Config* c) {
-       return Choose<bool>(v, &c->accelerate, {{"auto", true}, {"off", false}});
+       return Choose<Config::Accelerate>(v, &c->accelerate, {{"auto", Config::Accelerate::kAuto},
+                                                             {"off", Config::Accelerate::kOff},
+                                                             {"always", Config::Accelerate::kAlways}});
      }},
     {"shard", "off, auto, a number of bytes",
      [](std::string_view v, Config* c) { return SetShard(v, c); }},

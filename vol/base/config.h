@@ -18,6 +18,7 @@ struct Config {
   enum class MaxShape { kAuto, kFixed, kUnlimited };
   enum class Io { kAuto, kPread, kUring, kDirect };
   enum class Shard { kOff, kAuto, kBytes };
+  enum class Accelerate { kAuto, kOff, kAlways };
   enum class Codec { kFilters, kNone, kGzip, kZstd, kBlosc };
 
   Create create = Create::kAuto;
@@ -25,7 +26,7 @@ struct Config {
   MaxShape maxshape = MaxShape::kAuto;
   bool compound_struct = false;  // compound=struct rather than structured
   bool strict = false;
-  bool accelerate = true;        // datasets of native files
+  Accelerate accelerate = Accelerate::kAuto;  // datasets of native files
   Shard shard = Shard::kOff;
   uint64_t shard_bytes = 0;      // with Shard::kBytes
   Codec codec = Codec::kFilters;  // of new arrays; kFilters: what their filters say

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/trace.h"
 #include "h5/connector.h"
 #include "h5/file_access.h"
 #include "host/host_api.h"
@@ -82,7 +83,7 @@ HeldExtent FixedExtentOf(void* dataset) {
 
 void NativeFiles::NoteOpened(void* under, const char* name, hid_t fapl, const Config& config) {
   any_remote_ = any_remote_ || IsRemoteName(name);  // a driver of the program's own reads it
-  if (!config.accelerate || !HasDefaultDriver(fapl) || DriverSetByEnvironment()) return;
+  if (config.accelerate == Config::Accelerate::kOff || !HasDefaultDriver(fapl) || DriverSetByEnvironment()) return;
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
   const Result<unsigned long> number = host::FileNumber(under);
@@ -110,10 +111,13 @@ void NativeFiles::NoteOpened(void* under, std::shared_ptr<RemoteFile> file, cons
 void NativeFiles::Note(unsigned long number, std::shared_ptr<FileBytes> bytes,
                        const Config& config) {
   MakeRoom();
+  RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   File& made = files_[number];
   made.opened = 1;
   any_remote_ = any_remote_ || bytes->is_remote();
-  made.accelerated = config.accelerate;
+  made.accelerate = config.accelerate;
+  made.source.always = config.accelerate == Config::Accelerate::kAlways;
+  any_always_ = any_always_ || made.source.always;
   made.bytes = bytes;
   if (!bytes->is_remote()) made.local = std::move(bytes);
   made.source.requests = config.concurrency;
@@ -149,6 +153,14 @@ bool NativeFiles::Knows(const Object& object) const {
   if (files_.empty()) return false;
   const Result<host::Identity> identity = host::Identify(object.native);
   return identity.ok() && files_.count(identity->fileno) > 0;
+}
+
+bool NativeFiles::ReadsAlways(const Object& object) const {
+  if (!any_always_) return false;
+  const Result<host::Identity> identity = host::Identify(object.native);
+  if (!identity.ok()) return false;
+  const auto file = files_.find(identity->fileno);
+  return file != files_.end() && file->second.source.always;
 }
 
 void NativeFiles::Hold(const Object& dataset) {
@@ -191,7 +203,7 @@ std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset,
   const Result<host::Identity> identity = host::Identify(dataset.native);
   if (!identity.ok()) return nullptr;
   const auto file = files_.find(identity->fileno);
-  if (file == files_.end() || !file->second.accelerated) return nullptr;
+  if (file == files_.end() || file->second.accelerate == Config::Accelerate::kOff) return nullptr;
   auto& datasets = file->second.datasets;
   const auto known = datasets.find(identity->token);
   if (known != datasets.end() || known_only) {
@@ -288,6 +300,7 @@ transfer::NativeChunks* EngineFor(const DatasetPart& part) {
   bool small = *elems < kLeastBytes / std::max<std::size_t>(mem_bytes, 1);
   // (Of a remote file a few elements may be as many requests.)
   if (small && GetConnector().native_files.any_remote() && IsInRemoteFile(*object)) small = false;
+  if (small && GetConnector().native_files.ReadsAlways(*object)) small = false;
   if (small && !object->is_versioned) return nullptr;
   const unsigned many = host::HostVersion().major >= 2 ? kManyReads : kManyReadsOf114;
   small = small && ++object->small_reads < many;

@@ -57,6 +57,8 @@ class NativeFiles {
 
   // Whether the object's file is one of them.
   bool Knows(const Object& object) const;
+  // Whether the engine is to read all that it can of the object's file, whatever it costs (accelerate=always).
+  bool ReadsAlways(const Object& object) const;
 
   // The dataset as the engine reads it; null where HDF5 has to. Found once for an object in a file, and with
   // `known_only` not now.
@@ -78,7 +80,7 @@ class NativeFiles {
     transfer::NativeSource source;  // but for the file:
     std::weak_ptr<FileBytes> bytes;
     std::shared_ptr<FileBytes> local;  // keeps it; a remote one is kept by its driver, as long as HDF5 needs it
-    bool accelerated = true;
+    Config::Accelerate accelerate = Config::Accelerate::kAuto;
     unsigned opened = 0;  // how often it is
     std::map<uint64_t, std::shared_ptr<transfer::NativeChunks>> datasets;  // by token; null: HDF5's
     std::vector<Held> held;                                                // the oldest first
@@ -88,6 +90,7 @@ class NativeFiles {
 
   std::map<unsigned long, File> files_;
   bool any_remote_ = false;
+  bool any_always_ = false;  // was opened with accelerate=always, ever
 };
 
 // Whether the object lies in a file that is opened by a URL.

@@ -86,8 +86,8 @@ class VirtualDataset {
   Result<bool> LeadsToStore(const transfer::Bounds& bounds);
   Result<bool> SourceLeadsToStore(const shadow::VirtualMapping& mapping, uint64_t block);
 
-  // Whether a read of native sources is of few and large pieces.
-  bool PiecesAreLarge(const DatasetPart& part) const;
+  // Whether a read of native sources is of few and large pieces, or of pieces at all (`whatever_size`).
+  bool PiecesAreLarge(const DatasetPart& part, bool whatever_size) const;
 
   // That the file of a native dataset may be changed (of a store it is known already).
   Status CheckWritable();

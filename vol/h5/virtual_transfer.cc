@@ -70,12 +70,13 @@ Status VirtualDataset::Transfer(const DatasetPart& part, bool write, hid_t dxpl)
   return ReleaseFiles();
 }
 
-bool VirtualDataset::PiecesAreLarge(const DatasetPart& part) const {
+bool VirtualDataset::PiecesAreLarge(const DatasetPart& part, bool whatever_size) const {
   constexpr uint64_t kLeastBytes = 1 << 20, kLeastPieceBytes = 128 << 10;
   if (layout_->has_unlimited()) return false;
   for (const VirtualMapping& mapping : layout_->mappings) {
     if (mapping.is_printf()) return false;
   }
+  if (whatever_size) return true;
   const uint64_t elem_bytes = H5Tget_size(part.mem_type);
   const Result<VirtualCutter> cutter = VirtualCutter::Make(part.file_space, part.mem_space,
                                                            layout_->shape, elem_bytes);
@@ -98,7 +99,8 @@ bool VirtualDataset::ReadInPieces(const DatasetPart& part, hid_t dxpl) {
   const host::QuietErrors quiet;
   object->read_by_hdf5 = !GetConnector().native_files.Knows(*object);
   VirtualDataset* const self = object->virtual_data.get();
-  if (object->read_by_hdf5 || !self->PiecesAreLarge(part)) return false;
+  const bool whatever_size = GetConnector().native_files.ReadsAlways(*object);
+  if (object->read_by_hdf5 || !self->PiecesAreLarge(part, whatever_size)) return false;
   return self->Transfer(part, false, dxpl).ok();
 }
 

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/trace.h"
 #include "host/error_stack.h"
 #include "host/host_api.h"
 #include "host/native.h"
+#include "store/traced_store.h"
 #include "transfer/raw_header.h"
 #include "transfer/slot_map.h"
 
@@ -145,7 +147,7 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset,
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
   H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
                           shadow::PlanNative(type.get(), space.get(), dcpl.get(),
-                                             source.file->is_remote()));
+                                             source.file->is_remote() || source.always));
   return Make(std::move(plan), dataset, source);
 }
 
@@ -179,7 +181,7 @@ bool NativeChunks::IsFarApart(hid_t file_space, uint64_t elems) const {
 }
 
 bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
-  if (plan_.is_contiguous) return IsFarApart(file_space, elems);
+  if (plan_.is_contiguous) return source_.always || IsFarApart(file_space, elems);
   uint64_t touched = plan_.entries;
   if (file_space != H5S_ALL) {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
@@ -194,6 +196,7 @@ bool NativeChunks::Pays(hid_t file_space, uint64_t elems) {
       touched *= high[d] / plan_.chunk[d] - low[d] / plan_.chunk[d] + 1;
     }
   }
+  if (source_.always) return true;
   touched = std::min(touched, elems);
   if (source_.file->is_remote()) return PaysRemotely(touched);
   const bool versioned = !raw_path_.empty();
@@ -289,6 +292,7 @@ Status NativeChunks::FindChunks(void* dataset) {
   H5ZARR_ASSIGN_OR_RETURN(Buffer index, Buffer::CopyOf(std::as_bytes(std::span(places))));
   index_bytes_ = index.size_bytes();
   store_ = MakeNativeFileStore(source_.file, std::move(index));
+  if (Tracing(TraceLevel::kRequests)) store_ = MakeTracedStore(std::move(store_));
   H5ZARR_ASSIGN_OR_RETURN(
       array_, zarr::Array::Open(store_.get(), "", plan_.metadata, source_.options));
   return OkStatus();

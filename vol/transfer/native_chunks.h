@@ -28,6 +28,7 @@ struct NativeSource {
   std::shared_ptr<FileBytes> file;
   zarr::ArrayOptions options;
   int requests = 1;  // that a remote file answers at the same time
+  bool always = false;  // contiguous datasets too, and whatever HDF5 would take for a read
 };
 
 class NativeChunks {
@@ -43,7 +44,7 @@ class NativeChunks {
 
   // Whether to read what `file_space` selects, `elems` elements, takes the engine clearly less time than
   // it takes HDF5. Reads that are left to HDF5 before the chunks are found count towards finding them.
-  // Of a remote file it is requests that take time.
+  // Of a remote file it is requests that take time. With NativeSource::always every read pays.
   bool Pays(hid_t file_space, uint64_t elems);
 
   // Asks where the chunks are, once. kUnsupported where they are not all alike.

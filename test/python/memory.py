@@ -2,6 +2,7 @@
 import ctypes
 import hashlib
 
+import numpy as np
 from h5py import h5r, h5s, h5t
 
 from libhdf5 import HID, LIB, call
@@ -27,6 +28,22 @@ def holds_pointers(made):
     if kind == h5t.COMPOUND:
         return any(holds_pointers(made.get_member_type(i)) for i in range(made.get_nmembers()))
     return kind in (h5t.VLEN, h5t.REFERENCE) or kind == h5t.ARRAY and holds_pointers(made.get_super())
+
+
+def value_bytes(made):
+    """Which bytes of an element are its value's: HDF5 gives no value to padding between members of compounds."""
+    kind, size = made.get_class(), made.get_size()
+    if kind == h5t.COMPOUND:
+        mask = np.zeros(size, bool)
+        for i in range(made.get_nmembers()):
+            at, member = made.get_member_offset(i), value_bytes(made.get_member_type(i))
+            mask[at:at + len(member)] |= member
+        return mask
+    if kind == h5t.ARRAY:
+        base = value_bytes(made.get_super())
+        return np.tile(base, size // max(len(base), 1))
+    # (What a compiler's long double leaves of its 16 bytes.)
+    return np.arange(size) < 10 if kind == h5t.FLOAT and size == 16 else np.ones(size, bool)
 
 
 def describe_space(space):

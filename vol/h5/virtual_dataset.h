@@ -114,7 +114,10 @@ class VirtualDataset {
                 std::vector<SourcePiece>* pieces);
   Status FillGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces,
                   const DatasetPart& whole, hid_t dxpl);
-  Status MakeGapArray();
+  Status FindGapFill(hid_t type);
+  Status FillPlainGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces,
+                       const DatasetPart& whole, hid_t type);
+  Status MakeGapArray(hid_t type);
   Status TransferPieces(std::span<const SourcePiece> pieces, const DatasetPart& whole, bool ordered,
                         bool write, hid_t dxpl);
 
@@ -136,7 +139,9 @@ class VirtualDataset {
   std::map<std::string, TargetFile> files_;
   std::set<std::string> missing_;          // of the transfer that is going on
 
-  // What no mapping covers is read of an array that has no chunks.
+  // What no mapping covers of elements of variable length is read of an array that has no chunks.
+  std::optional<bool> gaps_are_plain_;
+  std::optional<std::vector<std::byte>> gap_fill_;  // of plain elements, in the dataset's type; else HDF5's default
   std::unique_ptr<Store> gap_store_;
   std::unique_ptr<zarr::Array> gap_array_;
   shadow::ElementMap gap_element_;

@@ -4,9 +4,11 @@
 
 #include "h5/connector.h"
 #include "h5/virtual_dataset.h"
+#include "shadow/h5_types.h"
 #include "shadow/dataset_map.h"
 #include "store/memory_store.h"
 #include "transfer/dataset_io.h"
+#include "transfer/elements.h"
 
 namespace h5zarr {
 namespace {
@@ -199,24 +201,54 @@ Status VirtualDataset::CutOne(VirtualCutter& cutter, const shadow::MappedSelecti
 
 // --- gaps ------------------------------------------------------------------------------------------
 
-// An array of the dataset's shape, type and fill value that has no chunks.
-Status VirtualDataset::MakeGapArray() {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle type, TypeOfDataset(dataset_));
+// What gaps are filled with, found out once.
+Status VirtualDataset::FindGapFill(hid_t type) {
+  if (gaps_are_plain_) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, NativeDcpl(dataset_));
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
-  if (H5Pfill_value_defined(dcpl.get(), &defined) < 0 ||
-      H5Pset_layout(dcpl.get(), H5D_CONTIGUOUS) < 0) {
+  if (H5Pfill_value_defined(dcpl.get(), &defined) < 0) return host::AlreadyReported();
+  gaps_are_undefined_ = defined == H5D_FILL_VALUE_UNDEFINED;
+  const bool plain = !shadow::HoldsVlenOrReference(type);
+  if (plain && defined == H5D_FILL_VALUE_USER_DEFINED) {
+    std::vector<std::byte> fill(H5Tget_size(type));
+    if (H5Pget_fill_value(dcpl.get(), type, fill.data()) < 0) return host::AlreadyReported();
+    gap_fill_ = std::move(fill);
+  }
+  gaps_are_plain_ = plain;
+  return OkStatus();
+}
+
+// As HDF5 does: it fills whatever the fill time says, and its default is zero in memory.
+Status VirtualDataset::FillPlainGaps(VirtualCutter& cutter, std::span<const SourcePiece> pieces,
+                                     const DatasetPart& whole, hid_t type) {
+  H5ZARR_ASSIGN_OR_RETURN(hid_t mem_space, cutter.MemorySpace());
+  Piece gaps;
+  if (H5Tdetect_class(whole.mem_type, H5T_COMPOUND) > 0) {
+    // Members in memory that the sources do not have must stay as they are.
+    std::vector<MappedSide> targets;
+    for (const SourcePiece& piece : pieces) targets.push_back(piece.target);
+    H5ZARR_ASSIGN_OR_RETURN(gaps, cutter.Uncovered(targets));
+    if (gaps.elems == 0) return OkStatus();
+    mem_space = gaps.mem_space.get();
+  }
+  return NativeStatus(H5Dfill(gap_fill_ ? gap_fill_->data() : nullptr, type,
+                              whole.read_buffer, whole.mem_type, mem_space));
+}
+
+// An array of the dataset's shape, type and fill value that has no chunks.
+Status VirtualDataset::MakeGapArray(hid_t type) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, NativeDcpl(dataset_));
+  if (H5Pset_layout(dcpl.get(), H5D_CONTIGUOUS) < 0 ||
+      H5Pset_fill_time(dcpl.get(), H5D_FILL_TIME_IFSET) < 0) {
     return host::AlreadyReported();
   }
-  gaps_are_undefined_ = defined == H5D_FILL_VALUE_UNDEFINED;
-  if (gaps_are_undefined_) return OkStatus();
   const std::vector<uint64_t>& shape = layout_->shape;
   const Handle space(shape.empty() ? H5Screate(H5S_SCALAR)
                                    : H5Screate_simple(static_cast<int>(shape.size()), shape.data(),
                                                       nullptr));
   if (!space.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan,
-                          shadow::PlanCreate(type.get(), space.get(), dcpl.get(), Config()));
+                          shadow::PlanCreate(type, space.get(), dcpl.get(), Config()));
   zarr::ArrayOptions options;
   options.executor = ExecutorFor(0);
   options.read_only = true;
@@ -230,12 +262,18 @@ Status VirtualDataset::MakeGapArray() {
 
 Status VirtualDataset::FillGaps(VirtualCutter& cutter, std::span<const SourcePiece> pieces,
                                 const DatasetPart& whole, hid_t dxpl) {
+  H5ZARR_ASSIGN_OR_RETURN(const Handle type, TypeOfDataset(dataset_));
+  H5ZARR_RETURN_IF_ERROR(FindGapFill(type.get()));
+  if (*gaps_are_plain_ && !transfer::HasConversion(type.get(), whole.mem_type)) {
+    return UnsupportedError("no appropriate function for conversion path");
+  }
+  if (gaps_are_undefined_) return OkStatus();
+  if (*gaps_are_plain_) return FillPlainGaps(cutter, pieces, whole, type.get());
   const std::vector<uint64_t>& shape = layout_->shape;
   if (gap_array_ == nullptr ||
       !std::equal(shape.begin(), shape.end(), gap_array_->shape().begin())) {
-    H5ZARR_RETURN_IF_ERROR(MakeGapArray());
+    H5ZARR_RETURN_IF_ERROR(MakeGapArray(type.get()));
   }
-  if (gaps_are_undefined_) return OkStatus();
   transfer::DatasetTransfer fill;
   fill.array = gap_array_.get();
   fill.element = &gap_element_;

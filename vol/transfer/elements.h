@@ -33,6 +33,9 @@ inline VlenRef RefTo(const std::string& text) {
   return {text.size(), reinterpret_cast<const std::byte*>(text.data())};
 }
 
+// Whether HDF5 converts between two types.
+bool HasConversion(hid_t from, hid_t to);
+
 // H5Tconvert of `elems` packed elements in place. `background`: elements of the target's type; may
 // be null where no compound is involved.
 Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer,

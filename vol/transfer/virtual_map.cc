@@ -435,6 +435,11 @@ Result<Piece> VirtualCutter::Uncovered(std::span<const MappedSide> targets) {
   return piece;
 }
 
+Result<hid_t> VirtualCutter::MemorySpace() {
+  H5ZARR_RETURN_IF_ERROR(MakeSpaces());
+  return mem_space_.get();
+}
+
 Result<Handle> SpaceOfGrid(std::span<const DimSelection> dims, std::span<const uint64_t> extent) {
   H5ZARR_ASSIGN_OR_RETURN(Handle space, MakeSpace(extent));
   if (!extent.empty()) H5ZARR_RETURN_IF_ERROR(AddHyperslab(space.get(), H5S_SELECT_SET, dims));

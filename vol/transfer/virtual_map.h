@@ -85,6 +85,8 @@ class VirtualCutter {
                                          std::span<const uint64_t> source_extent);
   // What of the transfer none of `targets` covers, as two dataspaces (Piece::grid is not set).
   Result<Piece> Uncovered(std::span<const MappedSide> targets);
+  // The memory of the transfer as a dataspace; borrowed.
+  Result<hid_t> MemorySpace();
 
  private:
   VirtualCutter() = default;

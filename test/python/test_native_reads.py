@@ -368,6 +368,41 @@ def test_a_wrong_value_of_accelerate_is_reported(plain):
     assert done.returncode == 1 and "accelerate" in done.stderr and "auto, off" in done.stderr
 
 
+# What a program set for its own read, which questions before it must not make HDF5 forget.
+CALLBACK = """
+import ctypes, sys
+import h5py, numpy as np
+sys.path.insert(0, sys.argv[2])
+from libhdf5 import HID, LIB
+stop = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, *[HID] * 2, *[ctypes.c_void_p] * 3)(lambda *_: -1)
+with h5py.File(sys.argv[1]) as f:
+    for name in f:
+        dataset, plist = f[name].id, h5py.h5p.create(h5py.h5p.DATASET_XFER)
+        LIB.H5Pset_type_conv_cb(HID(plist.id), stop, None)
+        for _ in range(2):
+            try:
+                found = np.zeros(dataset.shape, "i2")
+                dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, found, dxpl=plist)
+                print(name, found.sum())
+            except OSError:
+                print(name, "refused")
+"""
+
+
+@pytest.mark.parametrize("connector", ["zarr", "zarr accelerate=always", "zarr accelerate=off"])
+def test_values_that_do_not_fit_are_the_programs_to_refuse_in_its_first_read_too(tmp_path, connector):
+    path = tmp_path / "wide.h5"
+    data = np.full((300, 400), np.inf, "f4")
+    with h5py.File(path, "w") as f:
+        f.create_dataset("contiguous", data=data, fillvalue=1.5)
+        f.create_dataset("chunked", data=data, chunks=(30, 40), fillvalue=1.5)
+        f.create_dataset("bits", data=data, chunks=(30, 40), fillvalue=1.5, scaleoffset=2)
+        f.create_dataset("fits", data=np.ones((300, 400), "f4"), chunks=(30, 40), fillvalue=np.inf)
+    found = run_python(CALLBACK, str(path), os.path.dirname(__file__), connector=connector)
+    assert found == run_python(CALLBACK, str(path), os.path.dirname(__file__), connector=None)
+    assert found.count("refused") >= 4 and "fits 120000" in found
+
+
 def test_copies_from_a_file_into_a_store_are_the_same(plain, tmp_path):
     store = tmp_path / "copy.zarr"
     with h5py.File(plain) as source, h5py.File(store, "w") as target:

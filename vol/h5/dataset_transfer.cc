@@ -9,6 +9,7 @@
 #include "h5/native_reads.h"
 #include "h5/request.h"
 #include "h5/virtual_dataset.h"
+#include "host/fresh_context.h"
 #include "transfer/dataset_io.h"
 
 namespace h5zarr {
@@ -20,6 +21,8 @@ Status TransferNative(const DatasetPart& part, bool write, hid_t dxpl, void** re
   void* read_buffer = part.read_buffer;
   const void* write_buffer = part.write_buffer;
   const hid_t native = host::NativeConnector();
+  std::optional<host::FreshContext> context;
+  if (dxpl != H5P_DEFAULT && dxpl != host::DefaultDxpl()) context.emplace();
   return NativeStatus(write ? H5VLdataset_write(1, &under, native, &mem_type, &mem_space,
                                                 &file_space, dxpl, &write_buffer, request)
                             : H5VLdataset_read(1, &under, native, &mem_type, &mem_space,

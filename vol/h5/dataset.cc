@@ -322,12 +322,15 @@ Result<Object*> OpenDatasetByPath(Object* beside, const std::string& path, hid_t
   // It may lead into another file, or be a native one's that leads into a store.
   const Result<void*> opened = InTraversalScope([&]() -> Result<void*> {
     const H5VL_loc_params_t loc = host::LocSelf(beside->native.type);
-    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(beside, &loc, path.c_str()));
+    Result<Place> located = Locate(beside, &loc, path.c_str());
+    if (!located.ok()) H5ZARR_RETURN_IF_ERROR(TraversalScope::Broken());
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, std::move(located));
     if (at.object->store != nullptr && at.node == nullptr && !at.found.left_store) {
       return static_cast<void*>(nullptr);
     }
     Result<void*> dataset = OpenNativeDataset(at, dapl, host::DefaultDxpl(), nullptr);
     if (dataset.ok() || TraversalScope::AskedForRepetition()) return dataset;
+    H5ZARR_RETURN_IF_ERROR(TraversalScope::Broken());
     H5ZARR_ASSIGN_OR_RETURN(const bool exists, ObjectExists(at.object->native, at.name));
     return exists ? std::move(dataset) : Result<void*>(static_cast<void*>(nullptr));
   });

@@ -34,6 +34,8 @@ Status TransferByHdf5(const DatasetPart& part, bool write, hid_t dxpl, void** re
   if (part.object->virtual_data == nullptr) return TransferNative(part, write, dxpl, request);
   TraversalScope scope;
   const Status done = TransferNative(part, write, dxpl, request);
+  // HDF5 takes for missing what it cannot open.
+  H5ZARR_RETURN_IF_ERROR(scope.broken());
   if (!scope.MustRepeat()) return done;
   ClearErrors();
   part.object->virtual_data->TakeOver();
@@ -237,7 +239,15 @@ Result<Handle> SpaceOfDataset(Object* dataset) {
       return space.valid() ? Result<Handle>(std::move(space)) : host::AlreadyReported();
     }
   }
-  return GetId(dataset, H5VL_DATASET_GET_SPACE);
+  if (dataset->virtual_data == nullptr) return GetId(dataset, H5VL_DATASET_GET_SPACE);
+  // As in TransferByHdf5: an extent may follow sources.
+  TraversalScope scope;
+  Result<Handle> space = GetId(dataset, H5VL_DATASET_GET_SPACE);
+  H5ZARR_RETURN_IF_ERROR(scope.broken());
+  if (!scope.MustRepeat()) return space;
+  ClearErrors();
+  dataset->virtual_data->TakeOver();
+  return dataset->virtual_data->Space();
 }
 
 Result<std::vector<uint64_t>> ExtentOfDataset(Object* dataset) {

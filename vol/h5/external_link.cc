@@ -9,6 +9,7 @@
 #include "h5/connector.h"
 #include "h5/target_file.h"
 #include "h5zarr/h5zarr.h"
+#include "store/url.h"
 
 namespace h5zarr {
 namespace {
@@ -110,6 +111,28 @@ Status CheckLead(hid_t group, hid_t target) {
   return NotFoundError("an external link leads into a Zarr store");
 }
 
+// Says what of a link's target is in a store and cannot be opened, which is more than that nothing is there.
+void NoteIfBroken(const std::vector<std::string>& candidates) {
+  for (const std::string& candidate : candidates) {
+    if (!IsStorePath(candidate)) continue;
+    TraversalScope::NoteBroken(CorruptError("the store '" + ShownName(candidate) +
+                                            "', which an external link leads to, cannot be opened"));
+  }
+}
+
+void NoteIfBroken(hid_t file, const char* path) {
+  const host::KeepErrors keep;
+  const Result<unsigned long> number = host::FileNumber(H5VLobject(file));
+  if (!number.ok()) return;
+  const std::shared_ptr<shadow::StoreFile> store = GetConnector().stores.ByFileNumber(*number);
+  if (store == nullptr) return;
+  const Status why = WhyBlocked(*store, store->root(), path);
+  if (!why.ok()) {
+    TraversalScope::NoteBroken(why.WithContext("'" + std::string(path) + "' in the store '" +
+                                               ShownName(store->path()) + "', which an external link leads to"));
+  }
+}
+
 Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t lapl) {
   const TraversalDepth depth;
   std::size_t limit = 0;
@@ -138,11 +161,13 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
   Result<TargetFile> opened = OpenTarget(candidates, access.flags, access.fapl.get());
   const hid_t file = opened.ok() ? opened->id.Release() : H5I_INVALID_HID;
   if (file < 0) {
+    if (!opened.ok()) NoteIfBroken(candidates);
     return Status(StatusCode::kNotFound,
                   "unable to open external file, external link file name = '" +
                       std::string(target_file) + "'");
   }
   const hid_t object = H5Oopen(file, target_path, lapl);
+  if (object < 0) NoteIfBroken(file, target_path);
   if (KeepUntilScopeEnds(file)) {
     if (object >= 0 && H5Iinc_ref(object) >= 0) KeepUntilScopeEnds(object);
   } else {

@@ -48,19 +48,6 @@ Result<std::optional<Exit>> FindExitOfMount(const Place& place) {
       Exit{"/", shadow::JoinParts(shadow::SplitPath(path != nullptr ? path : "")), false});
 }
 
-// Of a path that leads nowhere: why, when it is that something on its way cannot be opened.
-Status WhyBlocked(shadow::StoreFile& store, const shadow::NodePtr& base, const char* path) {
-  if (path == nullptr) return OkStatus();
-  std::string part = path[0] == '/' ? "/" : "";
-  for (const std::string& name : shadow::SplitPath(path)) {
-    part += name + "/";
-    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found, store.Resolve(base, part.c_str()));
-    if (found.node == nullptr) return OkStatus();
-    H5ZARR_RETURN_IF_ERROR(found.node->broken);
-  }
-  return OkStatus();
-}
-
 Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
   shadow::StoreFile& store = *place->object->store;
   H5ZARR_RETURN_IF_ERROR(store.CatchUp());
@@ -212,11 +199,24 @@ void GoOnAt(std::unique_ptr<Object, CloseLinked> linked, const std::string& rest
 
 }  // namespace
 
+Status WhyBlocked(shadow::StoreFile& store, const shadow::NodePtr& base, const char* path) {
+  if (path == nullptr) return OkStatus();
+  std::string part = path[0] == '/' ? "/" : "";
+  for (const std::string& name : shadow::SplitPath(path)) {
+    part += name + "/";
+    H5ZARR_ASSIGN_OR_RETURN(const shadow::Resolution found, store.Resolve(base, part.c_str()));
+    if (found.node == nullptr) return OkStatus();
+    H5ZARR_RETURN_IF_ERROR(found.node->broken);
+  }
+  return OkStatus();
+}
+
 TraversalScope::TraversalScope() : outer_(innermost) { innermost = this; }
 
 TraversalScope::~TraversalScope() {
   (void)Close().ok();
   innermost = outer_;
+  if (!broken_.ok()) NoteBroken(std::move(broken_));
 }
 
 Status TraversalScope::Close() {
@@ -252,6 +252,12 @@ bool TraversalScope::AskForRepetition() {
 bool TraversalScope::AskedForRepetition() {
   return innermost != nullptr && innermost->asked_ && !innermost->follows_native_paths_;
 }
+
+void TraversalScope::NoteBroken(Status why) {
+  if (innermost != nullptr && innermost->broken_.ok()) innermost->broken_ = std::move(why);
+}
+
+Status TraversalScope::Broken() { return innermost != nullptr ? innermost->broken_ : OkStatus(); }
 
 bool KeepUntilScopeEnds(hid_t id) {
   if (innermost == nullptr) return false;

@@ -37,8 +37,16 @@ class TraversalScope {
   static bool AskForRepetition();
   static bool AskedForRepetition();
 
+  // Said by a traversal: what a link leads to is in a store and cannot be opened. HDF5 takes it for missing where it
+  // asks for a source of a virtual dataset.
+  static void NoteBroken(Status why);
+  // What was said first since this scope, or the innermost one, began.
+  const Status& broken() const { return broken_; }
+  static Status Broken();
+
  private:
   TraversalScope* outer_;
+  Status broken_;
   bool asked_ = false;
   bool follows_native_paths_ = false;
 };
@@ -54,6 +62,9 @@ class TraversalDepth {
  private:
   static inline std::size_t levels_ = 0;
 };
+
+// Of a path that leads nowhere: why, when it is that something on its way cannot be opened.
+Status WhyBlocked(shadow::StoreFile& store, const shadow::NodePtr& base, const char* path);
 
 // Keeps `id` open until the outermost scope ends. False when there is none.
 bool KeepUntilScopeEnds(hid_t id);

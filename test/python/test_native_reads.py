@@ -368,6 +368,27 @@ def test_a_wrong_value_of_accelerate_is_reported(plain):
     assert done.returncode == 1 and "accelerate" in done.stderr and "auto, off" in done.stderr
 
 
+UNWRITTEN = """
+import sys
+import h5py, numpy as np
+with h5py.File(sys.argv[1]) as f:
+    for name, dtype in (("enum", h5py.enum_dtype({"A": 7, "B": 9}, "<i4")), ("record", [("a", "<i4"), ("more", "<i4")])):
+        found = np.full(60000 * np.dtype(dtype).itemsize, 5, "u1").view(dtype)
+        f[name].id.read(h5py.h5s.ALL, h5py.h5s.ALL, found)
+        print(name, found[[0, 17, -1]])
+"""
+
+
+@pytest.mark.parametrize("connector", ["zarr", "zarr accelerate=always"])
+def test_a_dataset_that_was_never_written_is_filled_by_hdf5(tmp_path, connector):
+    path = tmp_path / "unwritten.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("enum", (60000,), h5py.enum_dtype({"A": 7, "B": 9}, ">i4"), chunks=(1000,), compression="gzip")
+        f.create_dataset("record", (60000,), [("a", ">i4"), ("b", "<f8")], chunks=(1000,), compression="gzip")
+    expected = run_python(UNWRITTEN, str(path), connector=None)
+    assert run_python(UNWRITTEN, str(path), connector=connector) == expected and "enum [0 0 0]" in expected
+
+
 # What a program set for its own read, which questions before it must not make HDF5 forget.
 CALLBACK = """
 import ctypes, sys

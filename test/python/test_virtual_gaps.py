@@ -99,3 +99,29 @@ def test_gaps_of_a_type_that_does_not_convert_are_an_error(tmp_path, pair):
 
     native, tested = both(steps, tmp_path, pair)
     assert native == "error" and tested == "error"
+
+
+STOP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, *[HID] * 2, *[ctypes.c_void_p] * 3)(lambda *_: -1)
+
+
+@pytest.mark.parametrize("pair", [(ZARR, ZARR), (H5, ZARR)])
+def test_a_fill_value_that_does_not_fit_is_the_programs_to_refuse(tmp_path, pair):
+    def steps(folder, vds, source):
+        with h5py.File(os.path.join(folder, source("s")), "w") as f:
+            f["other"] = 1
+        with h5py.File(os.path.join(folder, vds), "w") as f:
+            with_gaps(f, source("s"), h5py.h5t.IEEE_F32LE, np.float32(np.inf).tobytes(), h5py.h5d.FILL_TIME_IFSET)
+        refusing, answers = h5py.h5p.create(h5py.h5p.DATASET_XFER), []
+        call("H5Pset_type_conv_cb", HID(refusing.id), STOP, None)
+        with h5py.File(os.path.join(folder, vds)) as f:
+            for plist in (None, refusing):
+                found = np.zeros(60, "i2")
+                try:
+                    f["v"].id.read(h5py.h5s.ALL, h5py.h5s.ALL, found, dxpl=plist)
+                    answers.append(found.tolist())
+                except OSError:
+                    answers.append("refused")
+        return answers
+
+    native, tested = both(steps, tmp_path, pair)
+    assert tested == native == [[32767] * 60, "refused"]

@@ -116,7 +116,7 @@ class VirtualDataset {
                   const DatasetPart& whole, hid_t dxpl);
   Status FindGapFill(hid_t type);
   Status FillPlainGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces,
-                       const DatasetPart& whole, hid_t type);
+                       const DatasetPart& whole, hid_t type, hid_t dxpl);
   Status MakeGapArray(hid_t type);
   Status TransferPieces(std::span<const SourcePiece> pieces, const DatasetPart& whole, bool ordered,
                         bool write, hid_t dxpl);

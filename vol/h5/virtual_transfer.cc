@@ -220,7 +220,7 @@ Status VirtualDataset::FindGapFill(hid_t type) {
 
 // As HDF5 does: it fills whatever the fill time says, and its default is zero in memory.
 Status VirtualDataset::FillPlainGaps(VirtualCutter& cutter, std::span<const SourcePiece> pieces,
-                                     const DatasetPart& whole, hid_t type) {
+                                     const DatasetPart& whole, hid_t type, hid_t dxpl) {
   H5ZARR_ASSIGN_OR_RETURN(hid_t mem_space, cutter.MemorySpace());
   Piece gaps;
   if (H5Tdetect_class(whole.mem_type, H5T_COMPOUND) > 0) {
@@ -231,8 +231,17 @@ Status VirtualDataset::FillPlainGaps(VirtualCutter& cutter, std::span<const Sour
     if (gaps.elems == 0) return OkStatus();
     mem_space = gaps.mem_space.get();
   }
-  return NativeStatus(H5Dfill(gap_fill_ ? gap_fill_->data() : nullptr, type,
-                              whole.read_buffer, whole.mem_type, mem_space));
+  if (!gap_fill_) {
+    return NativeStatus(H5Dfill(nullptr, type, whole.read_buffer, whole.mem_type, mem_space));
+  }
+  // Converted here, where the program's transfer list holds; to a copy of its type, as HDF5 sorts the members.
+  const Handle mem_type(H5Tcopy(whole.mem_type));
+  std::vector<std::byte> fill = *gap_fill_, background(H5Tget_size(whole.mem_type));
+  fill.resize(std::max(fill.size(), background.size()));
+  H5ZARR_RETURN_IF_ERROR(
+      transfer::ConvertElements(type, mem_type.get(), 1, fill.data(), background.data(), dxpl));
+  return NativeStatus(
+      H5Dfill(fill.data(), whole.mem_type, whole.read_buffer, whole.mem_type, mem_space));
 }
 
 // An array of the dataset's shape, type and fill value that has no chunks.
@@ -268,7 +277,7 @@ Status VirtualDataset::FillGaps(VirtualCutter& cutter, std::span<const SourcePie
     return UnsupportedError("no appropriate function for conversion path");
   }
   if (gaps_are_undefined_) return OkStatus();
-  if (*gaps_are_plain_) return FillPlainGaps(cutter, pieces, whole, type.get());
+  if (*gaps_are_plain_) return FillPlainGaps(cutter, pieces, whole, type.get(), dxpl);
   const std::vector<uint64_t>& shape = layout_->shape;
   if (gap_array_ == nullptr ||
       !std::equal(shape.begin(), shape.end(), gap_array_->shape().begin())) {

@@ -283,6 +283,8 @@ Status NativeChunks::FindChunks(void* dataset) {
     places.push_back(place);
   } else {
     H5ZARR_ASSIGN_OR_RETURN(ChunkList list, List(dataset, plan_.grid));
+    // HDF5 fills what it has not allocated in its own way: its default is zero in memory, whatever zero converts to.
+    if (list.found == 0) return UnsupportedError("no chunk is stored");
     H5ZARR_RETURN_IF_ERROR(CheckList(dataset, list));
     if (list.found < plan_.entries && !plan_.fill_defined) {
       return UnsupportedError("elements without a value");

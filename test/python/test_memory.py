@@ -84,3 +84,21 @@ def test_copying_from_an_hdf5_file_stays_within_the_budget(tmp_path, layout, wha
             d[first : first + (1 << 22)] = np.arange(first, first + (1 << 22))
     words = tmp_path / "x.h5", tmp_path / "x.zarr", what
     assert int(run_python(PEAK + COPY, *words, connector="zarr memory=32MiB;cache_bytes=1MiB")) <= 48
+
+
+def test_copying_a_large_chunk_between_stores_takes_a_piece_of_it(tmp_path):
+    values = np.random.default_rng(0).integers(0, 256, 96 << 20, "u1")
+    with h5py.File(tmp_path / "a.zarr", "w") as f:
+        f.create_dataset("d", data=values, chunks=values.shape)
+        f["small"] = 1
+    copy = """
+import sys, h5py
+with h5py.File(sys.argv[1]) as f, h5py.File(sys.argv[2], "w") as g:
+    f.copy("small", g)
+    before = peak()
+    f.copy("d", g)
+    print(peak() - before)
+"""
+    assert int(run_python(PEAK + copy, tmp_path / "a.zarr", tmp_path / "b.zarr", connector="zarr")) <= 40
+    chunk = "d/c/0"
+    assert (tmp_path / "b.zarr" / chunk).read_bytes() == (tmp_path / "a.zarr" / chunk).read_bytes()

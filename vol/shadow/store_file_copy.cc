@@ -1,7 +1,9 @@
 // Copying: arrays that come from a store, as H5Ocopy brings them.
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,87 @@
 namespace h5zarr::shadow {
 
 using host::NativeHandle;
+
+namespace {
+
+// Objects above this are copied in pieces of it.
+constexpr uint64_t kPieceBytes = 16 << 20;
+// So many others are one batch of reads.
+constexpr std::size_t kBatchObjects = 1024;
+
+struct ObjectCopy {
+  std::string from_key, to_key;
+  uint64_t bytes = 0;
+};
+
+// Copies objects of one array from a store to another, or to other keys of the same.
+class ObjectCopier {
+ public:
+  // `what` names the array that they are of.
+  ObjectCopier(Store& from, Store& to, Executor& executor, std::string what)
+      : from_(from), to_(to), executor_(executor), what_(std::move(what)) {}
+
+  Status CopyAll(std::span<const ObjectCopy> objects) {
+    std::vector<ObjectCopy> small;
+    for (const ObjectCopy& object : objects) {
+      if (object.bytes > kPieceBytes) {
+        H5ZARR_RETURN_IF_ERROR(CopyInPieces(object));
+        continue;
+      }
+      small.push_back(object);
+      if (small.size() < kBatchObjects) continue;
+      H5ZARR_RETURN_IF_ERROR(CopyWhole(small));
+      small.clear();
+    }
+    return CopyWhole(small);
+  }
+
+ private:
+  Status Vanished(const ObjectCopy& object) const {
+    return ChangedError("chunk '" + object.from_key + "' of " + what_ + " vanished while it was copied");
+  }
+
+  Status CopyWhole(std::span<const ObjectCopy> objects) {
+    constexpr double kWriteNs = 50'000, kWriteNsPerByte = 0.5;
+    std::vector<ReadOp> ops(objects.size());
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      ops[i].key = objects[i].from_key;
+      ops[i].sink_cost_ns = kWriteNs + kWriteNsPerByte * static_cast<double>(objects[i].bytes);
+    }
+    const auto write = [&](std::size_t i, const ReadResult& result) {
+      return result.bytes ? to_.Write(objects[i].to_key, *result.bytes) : Vanished(objects[i]);
+    };
+    return from_.ReadBatch(ops, write, executor_);
+  }
+
+  Status CopyInPieces(const ObjectCopy& object) {
+    H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer, to_.BeginWrite(object.to_key));
+    Generation state;
+    const auto append = [&](std::size_t, const ReadResult& result) -> Status {
+      if (!result.bytes) return Vanished(object);
+      if (result.object_bytes != object.bytes) {
+        return ChangedError("chunk '" + object.from_key + "' of " + what_ + " has been changed while it was copied");
+      }
+      state = result.generation;
+      return writer->Append(*result.bytes);
+    };
+    for (uint64_t offset = 0; offset < object.bytes; offset += kPieceBytes) {
+      ReadOp op;
+      op.key = object.from_key;
+      op.range = ByteRange::Span(offset, std::min(kPieceBytes, object.bytes - offset));
+      op.expected = state;
+      H5ZARR_RETURN_IF_ERROR(from_.ReadBatch({&op, 1}, append, executor_));
+    }
+    return writer->Commit();
+  }
+
+  Store& from_;
+  Store& to_;
+  Executor& executor_;
+  const std::string what_;
+};
+
+}  // namespace
 
 Status StoreFile::CopyChunks(const NodePtr& node, StoreFile& from, const NodePtr& source) {
   const zarr::ArrayMetadata& metadata = source->node.array();
@@ -28,25 +111,20 @@ Status StoreFile::CopyChunks(const NodePtr& node, StoreFile& from, const NodePtr
     }
   }
   const std::string prefix = source->path.empty() ? "" : source->path + "/";
-  std::vector<std::vector<uint64_t>> chunks;
-  H5ZARR_RETURN_IF_ERROR(from.store_->Walk(source->path, [&](std::string_view key, uint64_t) {
+  const zarr::ChunkKeyEncoding& encoding = node->node.array().key_encoding;
+  std::vector<ObjectCopy> objects;
+  H5ZARR_RETURN_IF_ERROR(from.store_->Walk(source->path, [&](std::string_view key, uint64_t bytes) {
     if (!key.starts_with(prefix)) return OkStatus();
-    auto coords = metadata.key_encoding.Parse(key.substr(prefix.size()), metadata.rank());
+    const auto coords = metadata.key_encoding.Parse(key.substr(prefix.size()), metadata.rank());
     bool is_within = coords.has_value();
     for (std::size_t d = 0; is_within && d < metadata.rank(); ++d) {
       is_within = (*coords)[d] < CeilDiv(metadata.shape[d], metadata.chunk_shape[d]);
     }
-    if (is_within) chunks.push_back(std::move(*coords));
+    if (is_within) objects.push_back({std::string(key), JoinPath(node->path, encoding.Key(*coords)), bytes});
     return OkStatus();
   }));
   H5ZARR_RETURN_IF_ERROR(EnsureStored(node));
-  const zarr::ChunkKeyEncoding& encoding = node->node.array().key_encoding;
-  for (const std::vector<uint64_t>& coords : chunks) {
-    const std::string key = metadata.key_encoding.Key(coords);
-    H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> chunk, from.store_->Read(prefix + key));
-    if (!chunk) return ChangedError("chunk " + key + " of " + what + " vanished while it was copied");
-    H5ZARR_RETURN_IF_ERROR(store_->Write(JoinPath(node->path, encoding.Key(coords)), chunk->span()));
-  }
+  H5ZARR_RETURN_IF_ERROR(ObjectCopier(*from.store_, *store_, *executor_, what).CopyAll(objects));
   // An array without chunks is all fill, but not one that is gone.
   return from.CheckDocument(*source);
 }

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import zarr
 
+from command_support import h5zarr, needs_command
+
 
 def documents(root):
     """Every document of a store, but for what only names a place."""
@@ -120,3 +122,20 @@ def test_a_copy_of_an_array_that_was_removed_meanwhile_is_an_error_that_names_it
             s.copy("gone", t)
         assert "gone" not in t
     assert not (target / "gone").exists()
+
+
+@needs_command
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_the_command_copies_arrays_as_they_are(tmp_path, zarr_format):
+    source, copy, mirror = tmp_path / "s.zarr", tmp_path / "t.zarr", tmp_path / "s.icechunk"
+    names = write_foreign(source, zarr_format)
+    h5zarr("export", source, copy)
+    h5zarr("mirror", source, mirror)
+    for name in names:
+        was, now = zarr.open_array(source / "g" / name, mode="r"), zarr.open_array(copy / "g" / name, mode="r")
+        assert now.dtype.newbyteorder("=") == was.dtype.newbyteorder("=") and now.chunks == was.chunks, name
+        assert now.shards == was.shards and len(now.filters) + len(now.compressors) >= len(was.filters) + len(was.compressors), name
+        assert now[:].astype(was.dtype).tobytes() == was[:].tobytes(), name
+        with h5py.File(source) as s, h5py.File(mirror) as m:
+            assert m["g"][name].dtype == s["g"][name].dtype
+            assert m["g"][name][:].tobytes() == s["g"][name][:].tobytes(), name

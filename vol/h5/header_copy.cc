@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "h5/connector.h"
+#include "location/given_place.h"
 #include "shadow/copied_array.h"
 #include "shadow/creation_map.h"
 #include "shadow/dataset_map.h"
@@ -102,6 +103,8 @@ Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const NodePtr& node, 
     const Result<bool> taken = shadow::TakeArray(*source, store.config(), &plan);
     const bool may_differ = taken.status().code() == StatusCode::kUnsupported && !NeedsSameArray(source);
     if (!may_differ) H5ZARR_RETURN_IF_ERROR(taken.status());
+    // (A snapshot of Icechunk, which is all that is made at such a place, has chunks under "c/0/0" only.)
+    if (IsGivenPlace(store.path())) plan.metadata.key_encoding = {};
     if (taken.ok()) copied = *taken ? CopiedArray::kSameChunks : CopiedArray::kSame;
     if (NeedsSameArray(source) && copied != CopiedArray::kSameChunks) {
       return zarr::Array::CheckCodecs(source->node.array()).WithContext("a copy with other chunks");

@@ -28,6 +28,8 @@ GivenPlace::GivenPlace(Make make) : location_(NewLocation()) {
 
 GivenPlace::~GivenPlace() { GivenPlaces().erase(location_); }
 
+bool IsGivenPlace(const std::string& location) { return GivenPlaces().count(location) != 0; }
+
 std::unique_ptr<Store> OpenGivenPlace(const std::string& location) {
   const auto found = GivenPlaces().find(location);
   return found != GivenPlaces().end() ? found->second() : nullptr;

@@ -28,6 +28,7 @@ class GivenPlace {
   const std::string location_;
 };
 
+bool IsGivenPlace(const std::string& location);
 // The store at a given location; null for any other.
 std::unique_ptr<Store> OpenGivenPlace(const std::string& location);
 

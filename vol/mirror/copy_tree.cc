@@ -305,13 +305,13 @@ class TreeCopier {
     if (!options_.to_store) {
       return document == nullptr || shadow::StoredChunksAreVerbatim(*document, dcpl);
     }
+    // (An array that comes from a store keeps its codecs, unless others are asked for.)
+    if (document != nullptr) {
+      return options_.config.codec == Config::Codec::kFilters && options_.config.shard == Config::Shard::kOff;
+    }
     const Handle space(H5Dget_space(dataset));
     H5ZARR_ASSIGN_OR_RETURN(const shadow::DatasetPlan plan,
                             shadow::PlanCreate(type, space.get(), dcpl, options_.config));
-    if (document != nullptr) {
-      return document->codecs == plan.metadata.codecs &&
-             document->chunk_shape == plan.metadata.chunk_shape;
-    }
     H5ZARR_ASSIGN_OR_RETURN(const auto filters, shadow::FiltersOfDcpl(dcpl));
     return plan.chunk_unit == zarr::ChunkUnit::kObject &&
            shadow::SameBytes(plan.metadata.codecs, filters);

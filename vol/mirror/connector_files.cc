@@ -40,7 +40,7 @@ Status IterateChunks(hid_t dataset, H5D_chunk_iter_op_t op, void* opaque) {
   uint64_t token = 0;
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
   if (StoreOf(dataset, &token) == nullptr && H5Dget_chunk_index_type(dataset, &index) >= 0) {
-    H5ZARR_ASSIGN_OR_RETURN(const auto grid, transfer::ChunkGrid::Of(space.get(), dcpl.get()));
+    H5ZARR_ASSIGN_OR_RETURN(const auto grid, transfer::NativeGrid::Of(space.get(), dcpl.get()));
     if (transfer::TellsOtherCoords(index, grid)) {
       hsize_t stored_chunks = 0;
       if (H5Dget_num_chunks(dataset, H5S_ALL, &stored_chunks) < 0) return Hdf5Error("its chunks");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "host/guard.h"
 #include "shadow/chunk_map.h"
 #include "shadow/element_form.h"
 #include "shadow/h5_types.h"
@@ -311,13 +312,13 @@ AttributeValue::~AttributeValue() {
 
 Result<AttributeJson> AttributeToJson(const AttributeValue& value,
                                       const ReferenceResolver& references) {
-  return WithoutThrowing([&] { return ToJson(value, references); });
+  return host::CatchAll([&] { return ToJson(value, references); });
 }
 
 Result<AttributeValue> AttributeFromJson(const Json& stored, const Json& description,
                                          const ReferenceResolver& references) {
   const Json value = zarr::PlainJson(stored);
-  return WithoutThrowing([&]() -> Result<AttributeValue> {
+  return host::CatchAll([&]() -> Result<AttributeValue> {
     if (zarr::FindMember(description, "type") == nullptr) return Natural(value, references);
     Result<AttributeValue> described = FromDescription(value, description, references);
     if (described.ok()) return described;

@@ -6,8 +6,6 @@
 #include <hdf5.h>
 
 #include <cstdint>
-#include <exception>
-#include <new>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -55,18 +53,6 @@ ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t ran
 Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl, hid_t copy);
 std::string_view AllocTimeName(H5D_alloc_time_t time);
 std::optional<H5D_alloc_time_t> AllocTimeFromName(std::string_view name);
-
-// Runs `body`, which returns a Result, and turns what third parties throw into a Status.
-template <typename Body>
-auto WithoutThrowing(const Body& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return NoSpaceError("out of memory");
-  } catch (const std::exception& error) {
-    return InternalError(error.what());
-  }
-}
 
 }  // namespace h5zarr::shadow
 

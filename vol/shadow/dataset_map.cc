@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/trace.h"
 #include "codec/numpy_dtype.h"
+#include "host/guard.h"
 #include "shadow/chunk_map.h"
 #include "shadow/conventions.h"
 #include "shadow/external_list.h"
@@ -477,12 +478,12 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
 }  // namespace
 
 Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config& config) {
-  return WithoutThrowing([&] { return MakePlan(type, space, dcpl, config); });
+  return host::CatchAll([&] { return MakePlan(type, space, dcpl, config); });
 }
 
 Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
                                bool writable, const std::optional<ElementMap>& element) {
-  return WithoutThrowing([&] { return MakeHeader(metadata, config, writable, element); });
+  return host::CatchAll([&] { return MakeHeader(metadata, config, writable, element); });
 }
 
 Result<Handle> WithoutMaximum(hid_t space) {
@@ -546,7 +547,7 @@ ChunkForm FormOfStoredChunks(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
                          filters.size() == 1 && filters[0].id == H5Z_FILTER_DEFLATE;
     return is_gzip ? ChunkForm::kGzip : ChunkForm::kOther;
   };
-  const Result<ChunkForm> result = WithoutThrowing(form);
+  const Result<ChunkForm> result = host::CatchAll(form);
   return result.ok() ? *result : ChunkForm::kOther;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "filter/shard_words.h"
+#include "host/guard.h"
 #include "shadow/chunk_map.h"
 #include "shadow/filters_map.h"
 #include "shadow/h5_types.h"
@@ -196,7 +197,7 @@ Result<NativePlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, bool contiguous
 }  // namespace
 
 Result<NativePlan> PlanNative(hid_t type, hid_t space, hid_t dcpl, bool contiguous_too) {
-  return WithoutThrowing([&] { return MakePlan(type, space, dcpl, contiguous_too); });
+  return host::CatchAll([&] { return MakePlan(type, space, dcpl, contiguous_too); });
 }
 
 }  // namespace h5zarr::shadow

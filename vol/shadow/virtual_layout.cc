@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/guard.h"
 #include "shadow/chunk_map.h"
 #include "shadow/fill_map.h"
 #include "shadow/h5_types.h"
@@ -190,7 +191,7 @@ Result<std::string> ExpandSourceName(const std::string& name, uint64_t block) {
 }
 
 Result<VirtualLayout> VirtualLayoutOf(hid_t dcpl, hid_t space) {
-  return WithoutThrowing([&]() -> Result<VirtualLayout> {
+  return host::CatchAll([&]() -> Result<VirtualLayout> {
     VirtualLayout layout;
     std::size_t count = 0;
     if (H5Pget_virtual_count(dcpl, &count) < 0) return host::AlreadyReported();
@@ -211,7 +212,7 @@ Result<VirtualLayout> VirtualLayoutOf(hid_t dcpl, hid_t space) {
 }
 
 Result<VirtualPlan> PlanVirtual(hid_t type, hid_t space, hid_t dcpl, int zarr_format) {
-  return WithoutThrowing([&]() -> Result<VirtualPlan> {
+  return host::CatchAll([&]() -> Result<VirtualPlan> {
     VirtualPlan plan;
     H5ZARR_ASSIGN_OR_RETURN(VirtualLayout layout, VirtualLayoutOf(dcpl, space));
     plan.layout = std::make_shared<VirtualLayout>(std::move(layout));
@@ -243,7 +244,7 @@ bool IsVirtualNode(const Json& attributes) {
 }
 
 Result<VirtualHeader> OpenVirtual(const Json& attributes) {
-  return WithoutThrowing([&]() -> Result<VirtualHeader> {
+  return host::CatchAll([&]() -> Result<VirtualHeader> {
     const Json* hdf5 = zarr::FindMember(attributes, "_hdf5");
     return MakeHeader(hdf5 != nullptr ? *hdf5 : Json());
   });

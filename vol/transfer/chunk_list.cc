@@ -31,7 +31,7 @@ uint64_t LookUp(void* dataset, const hsize_t* coords) {
 }
 
 // What IterateChunks has to go through by itself; nothing where HDF5 tells the chunks' coordinates.
-std::optional<Result<ChunkGrid>> GridToLookIn(void* dataset) {
+std::optional<Result<NativeGrid>> GridToLookIn(void* dataset) {
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
   H5VL_native_dataset_optional_args_t native;
   native.get_chunk_idx_type.idx_type = &index;
@@ -43,7 +43,7 @@ std::optional<Result<ChunkGrid>> GridToLookIn(void* dataset) {
   const Result<Handle> dcpl = AskDataset(dataset, H5VL_DATASET_GET_DCPL);
   if (!space.ok()) return space.status();
   if (!dcpl.ok()) return dcpl.status();
-  Result<ChunkGrid> grid = ChunkGrid::Of(space->get(), dcpl->get());
+  Result<NativeGrid> grid = NativeGrid::Of(space->get(), dcpl->get());
   if (grid.ok() && !TellsOtherCoords(index, *grid)) return std::nullopt;
   return grid;
 }
@@ -101,10 +101,10 @@ Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
   return std::move(lister.list);
 }
 
-Result<ChunkGrid> ChunkGrid::Of(hid_t space, hid_t dcpl) {
+Result<NativeGrid> NativeGrid::Of(hid_t space, hid_t dcpl) {
   const int rank = H5Sget_simple_extent_ndims(space);
   if (rank < 1) return UnsupportedError("no extent");
-  ChunkGrid grid;
+  NativeGrid grid;
   for (auto* const dims : {&grid.extent, &grid.max_extent, &grid.chunk}) {
     dims->resize(static_cast<std::size_t>(rank));
   }
@@ -115,11 +115,11 @@ Result<ChunkGrid> ChunkGrid::Of(hid_t space, hid_t dcpl) {
   return grid;
 }
 
-bool TellsOtherCoords(H5D_chunk_index_t index, const ChunkGrid& grid) {
+bool TellsOtherCoords(H5D_chunk_index_t index, const NativeGrid& grid) {
   return index == H5D_CHUNK_IDX_EARRAY && grid.max_extent[0] != H5S_UNLIMITED;
 }
 
-Status IterateGrid(const ChunkGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,
+Status IterateGrid(const NativeGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,
                    H5D_chunk_iter_op_t op, void* opaque) {
   uint64_t chunks = 1;
   for (std::size_t d = 0; d < grid.extent.size(); ++d) {
@@ -145,7 +145,7 @@ Status IterateGrid(const ChunkGrid& grid, uint64_t stored_chunks, const StoredBy
 
 Status IterateChunks(void* dataset, H5D_chunk_iter_op_t op, void* opaque) {
   H5VL_native_dataset_optional_args_t native;
-  if (const std::optional<Result<ChunkGrid>> grid = GridToLookIn(dataset)) {
+  if (const std::optional<Result<NativeGrid>> grid = GridToLookIn(dataset)) {
     H5ZARR_RETURN_IF_ERROR(grid->status());
     const host::KeepErrors keep;
     const host::QuietErrors quiet;

@@ -38,22 +38,22 @@ Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
                              std::span<const uint64_t> grid);
 
 // A chunked dataset's extent and its chunk's.
-struct ChunkGrid {
+struct NativeGrid {
   std::vector<hsize_t> extent, max_extent, chunk;
 
-  static Result<ChunkGrid> Of(hid_t space, hid_t dcpl);
+  static Result<NativeGrid> Of(hid_t space, hid_t dcpl);
 };
 
 // Whether HDF5, up to 2.0 at least, tells other coordinates than those of the chunks, both when it lists them and when
 // it is asked for the one at some coordinates: of an extensible array whose dimension without an end is not the first.
 // What it reads and writes there, and the size of a chunk, it finds all the same.
-bool TellsOtherCoords(H5D_chunk_index_t index, const ChunkGrid& grid);
+bool TellsOtherCoords(H5D_chunk_index_t index, const NativeGrid& grid);
 
 // Calls `op` as H5Dchunk_iter does, for every chunk of which `stored_bytes_at` says that it has any, but tells it
 // neither addresses nor which filters a chunk lacks. kUnsupported, perhaps after some calls, where these are not
 // `stored_chunks`, or there may be too many.
 using StoredBytesAt = std::function<uint64_t(const hsize_t* coords)>;
-Status IterateGrid(const ChunkGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,
+Status IterateGrid(const NativeGrid& grid, uint64_t stored_chunks, const StoredBytesAt& stored_bytes_at,
                    H5D_chunk_iter_op_t op, void* opaque);
 
 // Calls `op` as H5Dchunk_iter does, with the true coordinates: where HDF5 tells others, as IterateGrid.

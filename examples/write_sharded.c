@@ -35,8 +35,7 @@ static hid_t CreateDataset(hid_t file, const hsize_t extent[3]) {
 
   hid_t group = H5Gcreate2(file, "volume", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   hid_t space = H5Screate_simple(3, extent, NULL);
-  hid_t dataset =
-      H5Dcreate2(group, "density", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  hid_t dataset = H5Dcreate2(group, "density", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   H5Sclose(space);
   H5Gclose(group);
   H5Pclose(properties);
@@ -51,13 +50,11 @@ static herr_t WriteData(hid_t dataset, const hsize_t extent[3]) {
   for (hsize_t plane = 0; status >= 0 && plane < extent[0]; plane += kPlanesPerShard) {
     const hsize_t left = extent[0] - plane;
     const hsize_t start[3] = {plane, 0, 0};
-    const hsize_t count[3] = {left < kPlanesPerShard ? left : kPlanesPerShard, extent[1],
-                              extent[2]};
+    const hsize_t count[3] = {left < kPlanesPerShard ? left : kPlanesPerShard, extent[1], extent[2]};
     float* next = slab;
     for (hsize_t p = 0; p < count[0]; ++p)
       for (hsize_t row = 0; row < extent[1]; ++row)
-        for (hsize_t column = 0; column < extent[2]; ++column)
-          *next++ = Value(plane + p, row, column);
+        for (hsize_t column = 0; column < extent[2]; ++column) *next++ = Value(plane + p, row, column);
     hid_t memory_space = H5Screate_simple(3, count, NULL);
     H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, count, NULL);
     status = H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory_space, file_space, H5P_DEFAULT, slab);
@@ -74,8 +71,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: %s NEW.zarr [PLANES ROWS COLUMNS]\n", argv[0]);
     return 2;
   }
-  for (int axis = 0; argc == 5 && axis < 3; ++axis)
-    extent[axis] = strtoull(argv[2 + axis], NULL, 10);
+  for (int axis = 0; argc == 5 && axis < 3; ++axis) extent[axis] = strtoull(argv[2 + axis], NULL, 10);
 
   hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return 1;
@@ -83,8 +79,7 @@ int main(int argc, char** argv) {
   if (dataset < 0 || SetAttributes(dataset) < 0 || WriteData(dataset, extent) < 0) return 1;
   // What was not stored before is stored here: both say whether that worked.
   if (H5Dclose(dataset) < 0 || H5Fclose(file) < 0) return 1;
-  printf("wrote %s: /volume/density, %llu x %llu x %llu float32\n", argv[1],
-         (unsigned long long)extent[0], (unsigned long long)extent[1],
-         (unsigned long long)extent[2]);
+  printf("wrote %s: /volume/density, %llu x %llu x %llu float32\n", argv[1], (unsigned long long)extent[0],
+         (unsigned long long)extent[1], (unsigned long long)extent[2]);
   return 0;
 }

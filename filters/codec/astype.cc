@@ -26,8 +26,7 @@ class AsType final : public NumberCodec {
 
 Result<AnyCodec> MakeAsType(const CodecRequest& request, ConfigReader& config) {
   config.Require("encode_dtype");
-  H5ZARR_ASSIGN_OR_RETURN(NumberTypes types,
-                          ReadNumberTypes(request, config, "decode_dtype", "encode_dtype"));
+  H5ZARR_ASSIGN_OR_RETURN(NumberTypes types, ReadNumberTypes(request, config, "decode_dtype", "encode_dtype"));
   return MakeAs<ArrayCodec, AsType>(request.input, types);
 }
 

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <optional>
 
-#include "codec/factories.h"
 #include "codec/codec_errors.h"
+#include "codec/factories.h"
 #include "codec/numeric.h"
 
 namespace h5zarr::codec {
@@ -39,8 +39,7 @@ class BitRound final : public ArrayCodec {
     Block block;
     const uint64_t elems = decoded.size() / type_->item_bytes;
     for (uint64_t done = 0; done < elems;) {
-      const std::size_t count =
-          elems - done < kBlockElems ? static_cast<std::size_t>(elems - done) : kBlockElems;
+      const std::size_t count = elems - done < kBlockElems ? static_cast<std::size_t>(elems - done) : kBlockElems;
       LoadBlock(*type_, decoded.data() + done * type_->item_bytes, count, &block);
       if (dropped_bits_ > 0) Round(&block, count);
       StoreBlock(*type_, block, count, encoded.data() + done * type_->item_bytes);

@@ -30,8 +30,8 @@ class Blosc final : public Compressor {
     return decoded_bytes + BLOSC_MAX_OVERHEAD;
   }
   CodecCost cost() const override {
-    const bool is_fast = options_.compressor == "lz4" || options_.compressor == "blosclz" ||
-                         options_.compressor == "snappy";
+    const bool is_fast =
+        options_.compressor == "lz4" || options_.compressor == "blosclz" || options_.compressor == "snappy";
     return is_fast ? CodecCost{0.5, 0.9} : CodecCost{1.2, options_.level <= 3 ? 8.0 : 30.0};
   }
 
@@ -39,8 +39,7 @@ class Blosc final : public Compressor {
   PartialDecoding partial_decoding() const override {
     return {.slowdown = 2, .unit_bytes = 128 << 10, .from_front = false};
   }
-  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
-                    MutableByteSpan part) const override;
+  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset, MutableByteSpan part) const override;
 
  protected:
   Result<uint64_t> DecodeUpTo(ByteSpan encoded, MutableByteSpan target) const override;
@@ -48,9 +47,9 @@ class Blosc final : public Compressor {
     return encoded.size() < BLOSC_MIN_HEADER_LENGTH ? 0 : LoadLe32(encoded.data() + 4);
   }
   Result<uint64_t> EncodeTo(ByteSpan decoded, MutableByteSpan encoded) const override {
-    const int written = blosc_compress_ctx(
-        options_.level, options_.shuffle, options_.typesize, decoded.size(), decoded.data(),
-        encoded.data(), encoded.size(), options_.compressor.c_str(), options_.block_bytes, 1);
+    const int written =
+        blosc_compress_ctx(options_.level, options_.shuffle, options_.typesize, decoded.size(), decoded.data(),
+                           encoded.data(), encoded.size(), options_.compressor.c_str(), options_.block_bytes, 1);
     if (written <= 0) return InternalError("blosc: encoding failed: " + std::to_string(written));
     return static_cast<uint64_t>(written);
   }
@@ -77,8 +76,7 @@ Result<std::size_t> Blosc::ClaimedBytes(ByteSpan encoded) const {
   return claimed;
 }
 
-Status Blosc::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
-                         MutableByteSpan part) const {
+Status Blosc::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset, MutableByteSpan part) const {
   H5ZARR_ASSIGN_OR_RETURN(const std::size_t claimed, ClaimedBytes(encoded));
   H5ZARR_RETURN_IF_ERROR(CheckDecodedSize(name(), claimed, decoded_bytes));
   if (part.empty()) return OkStatus();
@@ -96,8 +94,7 @@ Status Blosc::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offs
     H5ZARR_ASSIGN_OR_RETURN(aligned, Buffer::Allocate(items_bytes));
     target = aligned.data();
   }
-  const int written = blosc_getitem(encoded.data(), static_cast<int>(first),
-                                    static_cast<int>(end - first), target);
+  const int written = blosc_getitem(encoded.data(), static_cast<int>(first), static_cast<int>(end - first), target);
   if (written < 0 || static_cast<uint64_t>(written) != items_bytes) return BadBlocks(claimed);
   if (target != part.data()) {
     std::copy_n(target + (offset - first * item_bytes), part.size(), part.data());
@@ -146,8 +143,7 @@ Result<AnyCodec> MakeBlosc(const CodecRequest& request, ConfigReader& config) {
   // The container has one byte for it, and the library takes what is larger for 1.
   if (options.typesize < 1 || options.typesize > BLOSC_MAX_TYPESIZE) options.typesize = 1;
   options.shuffle = ReadShuffle(config, options.typesize);
-  options.block_bytes =
-      static_cast<std::size_t>(config.Int("blocksize", 0, 0, BLOSC_MAX_BUFFERSIZE));
+  options.block_bytes = static_cast<std::size_t>(config.Int("blocksize", 0, 0, BLOSC_MAX_BUFFERSIZE));
   config.Ignore("nthreads");  // n5-zarr writes it
   H5ZARR_RETURN_IF_ERROR(config.Finish());
   if (blosc_compname_to_compcode(options.compressor.c_str()) < 0) {

@@ -17,9 +17,7 @@ namespace {
 #if defined(__SSE2__)
 #define H5ZARR_SHUFFLE_VECTORS 1
 using Vector = __m128i;
-Vector Load(const std::byte* from) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-}
+Vector Load(const std::byte* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); }
 void Store(std::byte* to, Vector value) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value); }
 Vector InterleaveLow(Vector a, Vector b) { return _mm_unpacklo_epi8(a, b); }
 Vector InterleaveHigh(Vector a, Vector b) { return _mm_unpackhi_epi8(a, b); }
@@ -94,8 +92,7 @@ uint64_t UnshuffleVectors(const std::byte* source, std::byte* target, uint64_t e
   return done;
 }
 
-uint64_t ShuffleFast(const std::byte* source, std::byte* target, uint64_t elems,
-                     uint64_t elem_bytes) {
+uint64_t ShuffleFast(const std::byte* source, std::byte* target, uint64_t elems, uint64_t elem_bytes) {
   switch (elem_bytes) {
     case 2: return ShuffleVectors<2>(source, target, elems);
     case 4: return ShuffleVectors<4>(source, target, elems);
@@ -104,8 +101,7 @@ uint64_t ShuffleFast(const std::byte* source, std::byte* target, uint64_t elems,
     default: return 0;
   }
 }
-uint64_t UnshuffleFast(const std::byte* source, std::byte* target, uint64_t elems,
-                       uint64_t elem_bytes) {
+uint64_t UnshuffleFast(const std::byte* source, std::byte* target, uint64_t elems, uint64_t elem_bytes) {
   switch (elem_bytes) {
     case 2: return UnshuffleVectors<2>(source, target, elems);
     case 4: return UnshuffleVectors<4>(source, target, elems);
@@ -143,8 +139,7 @@ void ByteShuffle(const std::byte* source, std::byte* target, uint64_t elems, uin
   }
 }
 
-void ByteUnshuffle(const std::byte* source, std::byte* target, uint64_t elems,
-                   uint64_t elem_bytes) {
+void ByteUnshuffle(const std::byte* source, std::byte* target, uint64_t elems, uint64_t elem_bytes) {
   if (elems == 0 || elem_bytes == 0) return;
   if (elem_bytes == 1) {
     std::memcpy(target, source, elems);

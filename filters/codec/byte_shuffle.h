@@ -10,8 +10,7 @@ namespace h5zarr::codec {
 // Shuffles `elems` elements of `elem_bytes` from `source` to `target` (both elems * elem_bytes
 // long, not overlapping); ByteUnshuffle is its inverse.
 void ByteShuffle(const std::byte* source, std::byte* target, uint64_t elems, uint64_t elem_bytes);
-void ByteUnshuffle(const std::byte* source, std::byte* target, uint64_t elems,
-                   uint64_t elem_bytes);
+void ByteUnshuffle(const std::byte* source, std::byte* target, uint64_t elems, uint64_t elem_bytes);
 
 }  // namespace h5zarr::codec
 

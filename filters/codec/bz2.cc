@@ -50,10 +50,9 @@ class Bz2 final : public Compressor {
   uint64_t GuessDecodedBytes(ByteSpan encoded) const override { return encoded.size() * 4; }
   Result<uint64_t> EncodeTo(ByteSpan decoded, MutableByteSpan encoded) const override {
     auto written = static_cast<unsigned>(std::min<std::size_t>(encoded.size(), UINT32_MAX));
-    const int code = BZ2_bzBuffToBuffCompress(
-        reinterpret_cast<char*>(encoded.data()), &written,
-        const_cast<char*>(reinterpret_cast<const char*>(decoded.data())),
-        static_cast<unsigned>(decoded.size()), level_, 0, 0);
+    const int code = BZ2_bzBuffToBuffCompress(reinterpret_cast<char*>(encoded.data()), &written,
+                                              const_cast<char*>(reinterpret_cast<const char*>(decoded.data())),
+                                              static_cast<unsigned>(decoded.size()), level_, 0, 0);
     if (code == BZ_MEM_ERROR) return NoSpaceError("bz2: no memory to encode");
     if (code != BZ_OK) return InternalError("bz2: encoding failed: " + std::to_string(code));
     return written;
@@ -71,10 +70,8 @@ Result<uint64_t> Bz2::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) const
     if (!decoder.Begin()) return NoSpaceError("bz2: no memory for a context");
     bz_stream& stream = decoder.stream();
     for (int code = BZ_OK; code != BZ_STREAM_END;) {
-      const auto in_bytes =
-          static_cast<unsigned>(std::min(kPieceBytes, encoded.size() - in_offset));
-      const auto out_bytes =
-          static_cast<unsigned>(std::min(kPieceBytes, target.size() - out_offset));
+      const auto in_bytes = static_cast<unsigned>(std::min(kPieceBytes, encoded.size() - in_offset));
+      const auto out_bytes = static_cast<unsigned>(std::min(kPieceBytes, target.size() - out_offset));
       stream.next_in = const_cast<char*>(reinterpret_cast<const char*>(encoded.data() + in_offset));
       stream.avail_in = in_bytes;
       stream.next_out = reinterpret_cast<char*>(target.data() + out_offset);

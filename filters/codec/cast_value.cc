@@ -181,8 +181,8 @@ std::optional<Replaced> ReplacedOf(const Json& map, const char* member) {
 
 Rules ReadRules(ConfigReader& config) {
   Rules rules;
-  constexpr std::string_view kRoundings[] = {"nearest-even", "towards-zero", "towards-positive",
-                                             "towards-negative", "nearest-away"};
+  constexpr std::string_view kRoundings[] = {"nearest-even", "towards-zero", "towards-positive", "towards-negative",
+                                             "nearest-away"};
   const std::string rounding = config.String("rounding", kRoundings[0]);
   bool known = false;
   for (std::size_t i = 0; i < std::size(kRoundings); ++i) {

@@ -34,19 +34,18 @@ Status ChecksumCodec::Decode(ByteSpan encoded, MutableByteSpan decoded) const {
   const uint32_t stored = LoadLe32(encoded.data() + (at_start ? 0 : payload_bytes));
   const uint32_t computed = Checksum(payload);
   if (!IsEquivalent(stored, computed)) {
-    return CorruptError(std::string(name()) + ": checksum of " + std::to_string(payload_bytes) +
-                        " bytes is " + Hex(computed) + ", stored is " + Hex(stored));
+    return CorruptError(std::string(name()) + ": checksum of " + std::to_string(payload_bytes) + " bytes is " +
+                        Hex(computed) + ", stored is " + Hex(stored));
   }
   if (payload_bytes > 0) std::memcpy(decoded.data(), payload.data(), payload_bytes);
   return OkStatus();
 }
 
 Result<Buffer> ChecksumCodec::DecodeUnsized(ByteSpan encoded, uint64_t max_bytes) const {
-  const uint64_t payload_bytes =
-      encoded.size() < kChecksumBytes ? 0 : encoded.size() - kChecksumBytes;
+  const uint64_t payload_bytes = encoded.size() < kChecksumBytes ? 0 : encoded.size() - kChecksumBytes;
   if (payload_bytes > max_bytes) {
-    return CorruptError(std::string(name()) + ": " + std::to_string(payload_bytes) +
-                        " bytes, expected at most " + std::to_string(max_bytes));
+    return CorruptError(std::string(name()) + ": " + std::to_string(payload_bytes) + " bytes, expected at most " +
+                        std::to_string(max_bytes));
   }
   H5ZARR_ASSIGN_OR_RETURN(Buffer decoded, Buffer::Allocate(payload_bytes));
   H5ZARR_RETURN_IF_ERROR(Decode(encoded, decoded.span()));
@@ -64,8 +63,7 @@ Result<uint64_t> ChecksumCodec::Encode(ByteSpan decoded, MutableByteSpan encoded
 }
 
 ChecksumPlace ReadChecksumPlace(ConfigReader& config, ChecksumPlace fallback) {
-  const std::string word =
-      config.String("location", fallback == ChecksumPlace::kStart ? "start" : "end");
+  const std::string word = config.String("location", fallback == ChecksumPlace::kStart ? "start" : "end");
   if (word != "start" && word != "end") config.Fail("location", "start or end");
   return word == "start" ? ChecksumPlace::kStart : ChecksumPlace::kEnd;
 }

@@ -15,9 +15,7 @@ class ChecksumCodec : public BytesCodec {
   static constexpr uint64_t kChecksumBytes = 4;  // little-endian
 
   explicit ChecksumCodec(ChecksumPlace place) : place_(place) {}
-  std::optional<uint64_t> EncodedBytes(uint64_t decoded_bytes) const final {
-    return decoded_bytes + kChecksumBytes;
-  }
+  std::optional<uint64_t> EncodedBytes(uint64_t decoded_bytes) const final { return decoded_bytes + kChecksumBytes; }
   Result<uint64_t> MaxEncodedBytes(uint64_t decoded_bytes) const final;
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const final;
   Result<Buffer> DecodeUnsized(ByteSpan encoded, uint64_t max_bytes) const final;

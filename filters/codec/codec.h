@@ -46,7 +46,7 @@ struct PartialDecoding {
   // A byte of a part takes up to so many times what a byte of the whole does; 0: parts cost what the whole does.
   uint64_t slowdown = 0;
   uint64_t unit_bytes = 1;  // about so many are decoded together
-  bool from_front = true;  // all that stands before the part is decoded with it
+  bool from_front = true;   // all that stands before the part is decoded with it
 };
 
 class ArrayCodec {
@@ -94,8 +94,7 @@ class BytesCodec {
   // Decodes part.size() bytes from `offset` on, of `decoded_bytes` in all, looking at no more of `encoded` than
   // these take: what stands elsewhere may be damaged. kCorrupt when there are fewer.
   // REQUIRES: partial_decoding().slowdown > 0, a part that lies within; where it is from_front, offset == 0.
-  virtual Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
-                            MutableByteSpan part) const;
+  virtual Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset, MutableByteSpan part) const;
   // Encodes into `encoded`, of at least MaxEncodedBytes(decoded.size()); returns the bytes used.
   virtual Result<uint64_t> Encode(ByteSpan decoded, MutableByteSpan encoded) const = 0;
   virtual CodecCost cost() const { return {}; }

@@ -37,8 +37,8 @@ bool ToInt(const Json& value, int64_t* out) {
 ConfigReader::ConfigReader(std::string_view codec, const Json& configuration)
     : codec_(codec), configuration_(configuration) {
   if (!configuration.is_null() && !configuration.is_object()) {
-    failure_ = InvalidArgumentError("codec " + codec_ + ": configuration is " +
-                                    Shown(configuration) + ", expected an object");
+    failure_ =
+        InvalidArgumentError("codec " + codec_ + ": configuration is " + Shown(configuration) + ", expected an object");
   }
   Ignore("id");  // v2 keeps a codec's name among its parameters
 }
@@ -97,8 +97,7 @@ std::string ConfigReader::String(std::string_view member, std::string_view fallb
 
 void ConfigReader::Require(std::string_view member) {
   if (!Has(member) && failure_.ok()) {
-    failure_ = InvalidArgumentError("codec " + codec_ + ": configuration lacks \"" +
-                                    std::string(member) + "\"");
+    failure_ = InvalidArgumentError("codec " + codec_ + ": configuration lacks \"" + std::string(member) + "\"");
   }
 }
 
@@ -106,18 +105,16 @@ void ConfigReader::Ignore(std::string_view member) { known_.emplace_back(member)
 
 void ConfigReader::Fail(std::string_view member, std::string_view expected) {
   if (!failure_.ok()) return;
-  const std::string value =
-      Has(member) ? Shown(*configuration_.find(std::string(member))) : std::string("absent");
-  failure_ = InvalidArgumentError("codec " + codec_ + ": \"" + std::string(member) + "\" is " +
-                                  value + ", expected " + std::string(expected));
+  const std::string value = Has(member) ? Shown(*configuration_.find(std::string(member))) : std::string("absent");
+  failure_ = InvalidArgumentError("codec " + codec_ + ": \"" + std::string(member) + "\" is " + value + ", expected " +
+                                  std::string(expected));
 }
 
 Status ConfigReader::Finish() const {
   if (!failure_.ok() || !configuration_.is_object()) return failure_;
   for (const auto& item : configuration_.items()) {
     if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) {
-      return InvalidArgumentError("codec " + codec_ + ": unknown member \"" + item.key() +
-                                  "\" in its configuration");
+      return InvalidArgumentError("codec " + codec_ + ": unknown member \"" + item.key() + "\" in its configuration");
     }
   }
   return OkStatus();

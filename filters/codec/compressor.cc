@@ -22,8 +22,7 @@ Status Compressor::Corrupt(std::string_view what) const {
 
 Status Compressor::Decode(ByteSpan encoded, MutableByteSpan decoded) const {
   std::byte nothing{};
-  const MutableByteSpan target =
-      decoded.data() != nullptr ? decoded : MutableByteSpan(&nothing, 0);
+  const MutableByteSpan target = decoded.data() != nullptr ? decoded : MutableByteSpan(&nothing, 0);
   Result<uint64_t> written = DecodeUpTo(NotNull(encoded), target);
   if (!written.ok()) {
     if (written.status().code() != StatusCode::kOutOfRange) return written.status();

@@ -27,8 +27,7 @@ class Compressor : public BytesCodec {
 
   Status Corrupt(std::string_view what) const;
   // DecodePart for what can only be decoded as a whole.
-  Status DecodeAllForPart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
-                          MutableByteSpan part) const;
+  Status DecodeAllForPart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset, MutableByteSpan part) const;
 };
 
 }  // namespace h5zarr::codec

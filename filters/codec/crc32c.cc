@@ -90,22 +90,18 @@ constexpr std::array<Table, 4> MakeLaneTables() {
 constexpr std::array<Table, 4> kLaneTables = MakeLaneTables();
 
 uint32_t PastLane(uint32_t crc) {
-  return kLaneTables[0][crc & 0xff] ^ kLaneTables[1][crc >> 8 & 0xff] ^
-         kLaneTables[2][crc >> 16 & 0xff] ^ kLaneTables[3][crc >> 24];
+  return kLaneTables[0][crc & 0xff] ^ kLaneTables[1][crc >> 8 & 0xff] ^ kLaneTables[2][crc >> 16 & 0xff] ^
+         kLaneTables[3][crc >> 24];
 }
 
 #if defined(__x86_64__)
 H5ZARR_CRC_TARGET inline uint32_t Step8(uint32_t crc, uint64_t word) {
   return static_cast<uint32_t>(_mm_crc32_u64(crc, word));
 }
-H5ZARR_CRC_TARGET inline uint32_t Step1(uint32_t crc, uint8_t byte) {
-  return _mm_crc32_u8(crc, byte);
-}
+H5ZARR_CRC_TARGET inline uint32_t Step1(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
 bool HasInstruction() { return __builtin_cpu_supports("sse4.2") != 0; }
 #else
-H5ZARR_CRC_TARGET inline uint32_t Step8(uint32_t crc, uint64_t word) {
-  return __crc32cd(crc, word);
-}
+H5ZARR_CRC_TARGET inline uint32_t Step8(uint32_t crc, uint64_t word) { return __crc32cd(crc, word); }
 H5ZARR_CRC_TARGET inline uint32_t Step1(uint32_t crc, uint8_t byte) { return __crc32cb(crc, byte); }
 bool HasInstruction() {
   constexpr unsigned long kHwcapCrc32 = 1UL << 7;

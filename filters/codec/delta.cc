@@ -38,8 +38,7 @@ T Sum(T a, T b) {
 class Delta final : public NumberCodec {
  public:
   Delta(const ChunkSpec& decoded, const NumberTypes& types)
-      : NumberCodec(decoded, types),
-        sum_kind_(PromotedKind(types.decoded.kind, types.encoded.kind)) {}
+      : NumberCodec(decoded, types), sum_kind_(PromotedKind(types.decoded.kind, types.encoded.kind)) {}
   std::string_view name() const override { return "delta"; }
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));

@@ -14,7 +14,7 @@
 namespace h5zarr::codec {
 
 struct CodecRequest {
-  std::string name;       // without "numcodecs."
+  std::string name;  // without "numcodecs."
   // "numcodecs." stood before the name: a Zarr v3 array, whose byte order is not the codec's
   // matter.
   bool is_numcodecs_v3 = false;

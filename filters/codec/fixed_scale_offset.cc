@@ -17,9 +17,7 @@ struct Scalar {
   int64_t integer = 0;
 };
 
-float RoundedToHalf(float number) {
-  return HalfToFloat(DoubleToHalf(static_cast<double>(number)));
-}
+float RoundedToHalf(float number) { return HalfToFloat(DoubleToHalf(static_cast<double>(number))); }
 
 template <typename T>
 bool Fits(int64_t value) {
@@ -37,8 +35,7 @@ class FixedScaleOffset final : public NumberCodec {
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));
     // Floats are computed in their own precision, integers as double.
-    const NumberKind kind =
-        IsFloat(types_.encoded.kind) ? types_.encoded.kind : NumberKind::kF64;
+    const NumberKind kind = IsFloat(types_.encoded.kind) ? types_.encoded.kind : NumberKind::kF64;
     ForEachBlock(types_.encoded, encoded, types_.decoded, decoded,
                  [&](const Block& from, Block* to, std::size_t elems) {
                    Block values;
@@ -59,8 +56,7 @@ class FixedScaleOffset final : public NumberCodec {
       return InvalidArgumentError(
           "fixedscaleoffset: integer elements cannot hold offset or scale, so cannot be encoded");
     }
-    const NumberKind kind =
-        int_scale ? from_kind : IsFloat(from_kind) ? from_kind : NumberKind::kF64;
+    const NumberKind kind = int_scale ? from_kind : IsFloat(from_kind) ? from_kind : NumberKind::kF64;
     ForEachBlock(types_.decoded, decoded, types_.encoded, encoded,
                  [&](const Block& from, Block* to, std::size_t elems) {
                    Block whole;

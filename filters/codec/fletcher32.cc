@@ -24,8 +24,8 @@ uint32_t Fletcher32Of(ByteSpan bytes) {
   uint64_t high = 0;
   while (words_left > 0) {
     const std::size_t words = std::min(words_left, kBlockWords);
-    uint32_t sum = 0;          // < 2^12 * 2^16
-    uint64_t weighted = 0;     // < 2^24 * 2^16
+    uint32_t sum = 0;       // < 2^12 * 2^16
+    uint64_t weighted = 0;  // < 2^24 * 2^16
     for (std::size_t i = 0; i < words; ++i) {
       const uint32_t word = static_cast<uint32_t>(data[2 * i]) << 8 | data[2 * i + 1];
       sum += word;
@@ -60,8 +60,6 @@ class Fletcher32 final : public ChecksumCodec {
 
 }  // namespace
 
-Result<AnyCodec> MakeFletcher32(const CodecRequest&, ConfigReader&) {
-  return MakeAs<BytesCodec, Fletcher32>();
-}
+Result<AnyCodec> MakeFletcher32(const CodecRequest&, ConfigReader&) { return MakeAs<BytesCodec, Fletcher32>(); }
 
 }  // namespace h5zarr::codec

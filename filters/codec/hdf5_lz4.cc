@@ -61,8 +61,8 @@ Result<uint64_t> Hdf5Lz4::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) c
       std::memcpy(target.data() + done, encoded.data(), wanted);
     } else {
       const int written = LZ4_decompress_safe(reinterpret_cast<const char*>(encoded.data()),
-                                              reinterpret_cast<char*>(target.data() + done),
-                                              static_cast<int>(stored), static_cast<int>(wanted));
+                                              reinterpret_cast<char*>(target.data() + done), static_cast<int>(stored),
+                                              static_cast<int>(wanted));
       if (written < 0 || static_cast<uint64_t>(written) != wanted) {
         return Corrupt("a block does not hold " + std::to_string(wanted) + " bytes");
       }
@@ -75,8 +75,6 @@ Result<uint64_t> Hdf5Lz4::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) c
 
 }  // namespace
 
-Result<AnyCodec> MakeHdf5Lz4(const CodecRequest&, ConfigReader&) {
-  return MakeAs<BytesCodec, Hdf5Lz4>();
-}
+Result<AnyCodec> MakeHdf5Lz4(const CodecRequest&, ConfigReader&) { return MakeAs<BytesCodec, Hdf5Lz4>(); }
 
 }  // namespace h5zarr::codec

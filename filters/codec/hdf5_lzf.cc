@@ -86,8 +86,7 @@ Result<uint64_t> Hdf5Lzf::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) c
     if (in_left < (is_long ? 2u : 1u)) return Corrupt("the stream breaks off");
     if (is_long) length += std::to_integer<std::size_t>(*in++);
     length += 2;
-    const std::size_t distance =
-        (std::size_t{head & 31} << 8 | std::to_integer<std::size_t>(*in++)) + 1;
+    const std::size_t distance = (std::size_t{head & 31} << 8 | std::to_integer<std::size_t>(*in++)) + 1;
     if (distance > static_cast<std::size_t>(out - target.data())) {
       return Corrupt("a match of bytes before the first");
     }
@@ -100,8 +99,6 @@ Result<uint64_t> Hdf5Lzf::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) c
 
 }  // namespace
 
-Result<AnyCodec> MakeHdf5Lzf(const CodecRequest&, ConfigReader&) {
-  return MakeAs<BytesCodec, Hdf5Lzf>();
-}
+Result<AnyCodec> MakeHdf5Lzf(const CodecRequest&, ConfigReader&) { return MakeAs<BytesCodec, Hdf5Lzf>(); }
 
 }  // namespace h5zarr::codec

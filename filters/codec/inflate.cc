@@ -67,8 +67,7 @@ Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan t
   while (out_offset < target.size()) {
     const std::size_t in = std::min(encoded.size() - in_offset, kMostAtOnce);
     const std::size_t out = std::min(target.size() - out_offset, kMostAtOnce);
-    stream->next_in =
-        reinterpret_cast<Bytef*>(const_cast<std::byte*>(encoded.data() + in_offset));
+    stream->next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(encoded.data() + in_offset));
     stream->avail_in = static_cast<uInt>(in);
     stream->next_out = reinterpret_cast<Bytef*>(target.data() + out_offset);
     stream->avail_out = static_cast<uInt>(out);
@@ -78,8 +77,8 @@ Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan t
     const bool progress = stream->avail_in < in || stream->avail_out < out;
     if (result == Z_OK && progress) continue;
     if (result == Z_STREAM_END && out_offset == target.size()) break;
-    return CorruptError("the stream breaks off, or is none, at byte " + std::to_string(in_offset) +
-                        " of " + std::to_string(encoded.size()));
+    return CorruptError("the stream breaks off, or is none, at byte " + std::to_string(in_offset) + " of " +
+                        std::to_string(encoded.size()));
   }
   return OkStatus();
 }
@@ -87,11 +86,11 @@ Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan t
 Result<InflatedStream> InflateOne(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target) {
   libdeflate_decompressor* decompressor = ThreadDecompressor();
   if (decompressor == nullptr) return NoSpaceError("no memory for a decompressor");
-  const auto decompress = framing == DeflateFraming::kGzip ? libdeflate_gzip_decompress_ex
-                                                           : libdeflate_zlib_decompress_ex;
+  const auto decompress =
+      framing == DeflateFraming::kGzip ? libdeflate_gzip_decompress_ex : libdeflate_zlib_decompress_ex;
   std::size_t in_bytes = 0, out_bytes = 0;
-  const libdeflate_result result = decompress(decompressor, encoded.data(), encoded.size(),
-                                              target.data(), target.size(), &in_bytes, &out_bytes);
+  const libdeflate_result result =
+      decompress(decompressor, encoded.data(), encoded.size(), target.data(), target.size(), &in_bytes, &out_bytes);
   if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return OutOfRangeError("target too small");
   if (result != LIBDEFLATE_SUCCESS) {
     return CorruptError(std::to_string(encoded.size()) + " bytes are no whole stream");
@@ -105,8 +104,7 @@ Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSp
   do {
     auto stream = InflateOne(framing, encoded.subspan(in_offset), target.subspan(out_offset));
     if (!stream.ok()) {
-      return in_offset == 0 ? stream.status()
-                            : stream.status().WithContext("from byte " + std::to_string(in_offset));
+      return in_offset == 0 ? stream.status() : stream.status().WithContext("from byte " + std::to_string(in_offset));
     }
     in_offset += stream->encoded_bytes;
     out_offset += stream->decoded_bytes;
@@ -120,14 +118,11 @@ Result<uint64_t> Inflate(DeflateFraming framing, ByteSpan encoded, MutableByteSp
   return out_offset;
 }
 
-Result<uint64_t> Deflate(DeflateFraming framing, int level, ByteSpan decoded,
-                         MutableByteSpan target) {
+Result<uint64_t> Deflate(DeflateFraming framing, int level, ByteSpan decoded, MutableByteSpan target) {
   libdeflate_compressor* compressor = ThreadCompressor(level);
   if (compressor == nullptr) return NoSpaceError("no memory for a compressor");
-  const auto compress =
-      framing == DeflateFraming::kGzip ? libdeflate_gzip_compress : libdeflate_zlib_compress;
-  const std::size_t written =
-      compress(compressor, decoded.data(), decoded.size(), target.data(), target.size());
+  const auto compress = framing == DeflateFraming::kGzip ? libdeflate_gzip_compress : libdeflate_zlib_compress;
+  const std::size_t written = compress(compressor, decoded.data(), decoded.size(), target.data(), target.size());
   if (written == 0) return InternalError("libdeflate needs more than its own bound");
   return written;
 }

@@ -29,8 +29,7 @@ inline constexpr uint64_t kInflateSlowdown = 4;  // zlib against libdeflate
 Status InflatePrefix(DeflateFraming framing, ByteSpan encoded, MutableByteSpan target);
 
 // Encodes; `target` must have DeflateBound bytes. `level` is zlib's: 0 to 9.
-Result<uint64_t> Deflate(DeflateFraming framing, int level, ByteSpan decoded,
-                         MutableByteSpan target);
+Result<uint64_t> Deflate(DeflateFraming framing, int level, ByteSpan decoded, MutableByteSpan target);
 uint64_t DeflateBound(DeflateFraming framing, uint64_t decoded_bytes);
 
 }  // namespace h5zarr::codec

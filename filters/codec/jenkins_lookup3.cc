@@ -8,8 +8,7 @@ namespace {
 
 class JenkinsLookup3 final : public ChecksumCodec {
  public:
-  explicit JenkinsLookup3(uint32_t initial)
-      : ChecksumCodec(ChecksumPlace::kEnd), initial_(initial) {}
+  explicit JenkinsLookup3(uint32_t initial) : ChecksumCodec(ChecksumPlace::kEnd), initial_(initial) {}
   std::string_view name() const override { return "jenkins_lookup3"; }
   CodecCost cost() const override { return {0.35, 0.35}; }
 

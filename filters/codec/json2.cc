@@ -103,8 +103,7 @@ class Json2 final : public VlenCodec {
       const std::string text = items.dump(-1, ' ', /*ensure_ascii=*/true);
       return Buffer::CopyOf(AsBytes(text));
     } catch (const std::exception& error) {
-      return InvalidArgumentError(std::string("json2: an element is no UTF-8 text: ") +
-                                  error.what());
+      return InvalidArgumentError(std::string("json2: an element is no UTF-8 text: ") + error.what());
     }
   }
   CodecCost cost() const override { return {20.0, 15.0}; }
@@ -127,14 +126,13 @@ Status Json2::DecodeOrThrow(ByteSpan encoded, std::span<VlenRef> elems, Buffer* 
   items.erase(items.end() - 2, items.end());
   const std::optional<uint64_t> count = CheckedProduct(shape);
   if (count != elems.size()) {
-    return Corrupt("a shape of " + std::to_string(count.value_or(UINT64_MAX)) +
-                   " elements, expected " + std::to_string(elems.size()));
+    return Corrupt("a shape of " + std::to_string(count.value_or(UINT64_MAX)) + " elements, expected " +
+                   std::to_string(elems.size()));
   }
   std::vector<const Json*> flat;
   H5ZARR_RETURN_IF_ERROR(Flatten(items, shape, &flat));
   if (flat.size() != elems.size()) {
-    return Corrupt(std::to_string(flat.size()) + " elements, expected " +
-                   std::to_string(elems.size()));
+    return Corrupt(std::to_string(flat.size()) + " elements, expected " + std::to_string(elems.size()));
   }
   std::string texts;
   for (std::size_t i = 0; i < elems.size(); ++i) {
@@ -155,8 +153,8 @@ Status Json2::DecodeOrThrow(ByteSpan encoded, std::span<VlenRef> elems, Buffer* 
 
 Result<AnyCodec> MakeJson2(const CodecRequest& request, ConfigReader& config) {
   // Parameters of Python's encoder: any spelling of JSON is read.
-  for (const char* member : {"skipkeys", "ensure_ascii", "check_circular", "allow_nan", "sort_keys",
-                             "indent", "separators", "strict"}) {
+  for (const char* member :
+       {"skipkeys", "ensure_ascii", "check_circular", "allow_nan", "sort_keys", "indent", "separators", "strict"}) {
     config.Ignore(member);
   }
   std::string encoding = config.String("encoding", "utf-8");

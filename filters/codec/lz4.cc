@@ -21,29 +21,25 @@ class Lz4 final : public Compressor {
   }
   CodecCost cost() const override { return {0.4, 1.8}; }
   PartialDecoding partial_decoding() const override { return {.slowdown = 2}; }
-  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t,
-                    MutableByteSpan part) const override {
+  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t, MutableByteSpan part) const override {
     H5ZARR_ASSIGN_OR_RETURN(const uint32_t claimed, ClaimedBytes(encoded));
     H5ZARR_RETURN_IF_ERROR(CheckDecodedSize(name(), claimed, decoded_bytes));
     if (part.empty()) return OkStatus();
     const int wanted = static_cast<int>(part.size());
-    const int written = LZ4_decompress_safe_partial(
-        reinterpret_cast<const char*>(encoded.data() + kHeaderBytes),
-        reinterpret_cast<char*>(part.data()), static_cast<int>(encoded.size() - kHeaderBytes), wanted,
-        wanted);
+    const int written = LZ4_decompress_safe_partial(reinterpret_cast<const char*>(encoded.data() + kHeaderBytes),
+                                                    reinterpret_cast<char*>(part.data()),
+                                                    static_cast<int>(encoded.size() - kHeaderBytes), wanted, wanted);
     return written == wanted ? OkStatus()
-                             : Corrupt("the block does not hold its first " +
-                                       std::to_string(part.size()) + " bytes");
+                             : Corrupt("the block does not hold its first " + std::to_string(part.size()) + " bytes");
   }
 
  protected:
   Result<uint64_t> DecodeUpTo(ByteSpan encoded, MutableByteSpan target) const override {
     H5ZARR_ASSIGN_OR_RETURN(const uint32_t claimed, ClaimedBytes(encoded));
     if (claimed > target.size()) return OutOfRangeError("target too small");
-    const int written = LZ4_decompress_safe(
-        reinterpret_cast<const char*>(encoded.data() + kHeaderBytes),
-        reinterpret_cast<char*>(target.data()), static_cast<int>(encoded.size() - kHeaderBytes),
-        static_cast<int>(claimed));
+    const int written = LZ4_decompress_safe(reinterpret_cast<const char*>(encoded.data() + kHeaderBytes),
+                                            reinterpret_cast<char*>(target.data()),
+                                            static_cast<int>(encoded.size() - kHeaderBytes), static_cast<int>(claimed));
     if (written < 0 || static_cast<uint32_t>(written) != claimed) {
       return Corrupt("the block does not hold the " + std::to_string(claimed) + " bytes it claims");
     }
@@ -59,9 +55,8 @@ class Lz4 final : public Compressor {
     const uint64_t room = encoded.size() - kHeaderBytes;
     StoreLe32(encoded.data(), static_cast<uint32_t>(decoded.size()));
     const int written = LZ4_compress_fast(
-        reinterpret_cast<const char*>(decoded.data()),
-        reinterpret_cast<char*>(encoded.data() + kHeaderBytes), static_cast<int>(decoded.size()),
-        static_cast<int>(room < INT32_MAX ? room : INT32_MAX), acceleration_);
+        reinterpret_cast<const char*>(decoded.data()), reinterpret_cast<char*>(encoded.data() + kHeaderBytes),
+        static_cast<int>(decoded.size()), static_cast<int>(room < INT32_MAX ? room : INT32_MAX), acceleration_);
     if (written <= 0) return InternalError("lz4: a block needs more than its bound");
     return kHeaderBytes + static_cast<uint64_t>(written);
   }
@@ -86,8 +81,7 @@ class Lz4 final : public Compressor {
 
 Result<AnyCodec> MakeLz4(const CodecRequest&, ConfigReader& config) {
   // 0 and below mean the default to the library.
-  const int acceleration =
-      static_cast<int>(config.Int("acceleration", 1, INT32_MIN, INT32_MAX));
+  const int acceleration = static_cast<int>(config.Int("acceleration", 1, INT32_MIN, INT32_MAX));
   return MakeAs<BytesCodec, Lz4>(acceleration);
 }
 

@@ -58,10 +58,8 @@ class Lzma final : public Compressor {
  private:
   lzma_ret BeginDecoder(lzma_stream* stream) const {
     switch (options_.format) {
-      case Format::kAuto:
-        return lzma_auto_decoder(stream, kMemoryLimitBytes, LZMA_CONCATENATED);
-      case Format::kXz:
-        return lzma_stream_decoder(stream, kMemoryLimitBytes, LZMA_CONCATENATED);
+      case Format::kAuto: return lzma_auto_decoder(stream, kMemoryLimitBytes, LZMA_CONCATENATED);
+      case Format::kXz: return lzma_stream_decoder(stream, kMemoryLimitBytes, LZMA_CONCATENATED);
       case Format::kAlone: return lzma_alone_decoder(stream, kMemoryLimitBytes);
       case Format::kRaw: break;
     }
@@ -74,8 +72,7 @@ class Lzma final : public Compressor {
     options_.filters.Bind(&chain);
     switch (options_.format) {
       case Format::kAuto: return LZMA_OPTIONS_ERROR;
-      case Format::kXz:
-        return lzma_stream_encoder(stream, chain.filters.data(), options_.check);
+      case Format::kXz: return lzma_stream_encoder(stream, chain.filters.data(), options_.check);
       case Format::kAlone: return lzma_alone_encoder(stream, &chain.lzma[0]);
       case Format::kRaw: return lzma_raw_encoder(stream, chain.filters.data());
     }
@@ -109,11 +106,9 @@ Result<uint64_t> Lzma::DecodeUpTo(ByteSpan encoded, MutableByteSpan target) cons
     case LZMA_STREAM_END:
       if (left != 0) return Corrupt(std::to_string(left) + " bytes follow the stream");
       return stream.get()->total_out;
-    case LZMA_BUF_ERROR:
-      return Corrupt("the stream is truncated at byte " + std::to_string(encoded.size()));
+    case LZMA_BUF_ERROR: return Corrupt("the stream is truncated at byte " + std::to_string(encoded.size()));
     case LZMA_MEM_ERROR: return NoSpaceError("lzma: no memory to decode");
-    case LZMA_MEMLIMIT_ERROR:
-      return UnsupportedError("lzma: the stream's dictionary is larger than 1 GiB");
+    case LZMA_MEMLIMIT_ERROR: return UnsupportedError("lzma: the stream's dictionary is larger than 1 GiB");
     default: return Corrupt("the stream is damaged");
   }
 }
@@ -138,8 +133,7 @@ Result<uint64_t> Lzma::EncodeTo(ByteSpan decoded, MutableByteSpan encoded) const
 Status ReadFilters(ConfigReader& config, Options* options) {
   const Json* filters = config.Get("filters");
   const bool has_preset = config.Has("preset");
-  const auto preset = static_cast<uint32_t>(
-      config.Int("preset", LZMA_PRESET_DEFAULT, 0, UINT32_MAX));
+  const auto preset = static_cast<uint32_t>(config.Int("preset", LZMA_PRESET_DEFAULT, 0, UINT32_MAX));
   if (filters != nullptr && has_preset) config.Fail("preset", "null where there are filters");
   if (filters == nullptr && options->format == Format::kRaw) {
     config.Fail("filters", "a list, since format is raw");
@@ -157,9 +151,8 @@ Status ReadFilters(ConfigReader& config, Options* options) {
 Status CheckFilters(const Options& options) {
   LzmaFilters::Chain chain;
   options.filters.Bind(&chain);
-  const uint64_t memory_bytes = options.format == Format::kRaw
-                                    ? lzma_raw_decoder_memusage(chain.filters.data())
-                                    : lzma_raw_encoder_memusage(chain.filters.data());
+  const uint64_t memory_bytes = options.format == Format::kRaw ? lzma_raw_decoder_memusage(chain.filters.data())
+                                                               : lzma_raw_encoder_memusage(chain.filters.data());
   if (memory_bytes == UINT64_MAX) {
     return InvalidArgumentError("codec lzma: liblzma refuses \"filters\"");
   }

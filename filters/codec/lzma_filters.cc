@@ -12,8 +12,8 @@ constexpr std::string_view kName = "lzma filter";
 bool IsLzma(lzma_vli id) { return id == LZMA_FILTER_LZMA1 || id == LZMA_FILTER_LZMA2; }
 
 bool IsBranch(lzma_vli id) {
-  return id == LZMA_FILTER_X86 || id == LZMA_FILTER_POWERPC || id == LZMA_FILTER_IA64 ||
-         id == LZMA_FILTER_ARM || id == LZMA_FILTER_ARMTHUMB || id == LZMA_FILTER_SPARC;
+  return id == LZMA_FILTER_X86 || id == LZMA_FILTER_POWERPC || id == LZMA_FILTER_IA64 || id == LZMA_FILTER_ARM ||
+         id == LZMA_FILTER_ARMTHUMB || id == LZMA_FILTER_SPARC;
 }
 
 uint32_t Uint32(ConfigReader& config, std::string_view member, uint32_t fallback) {
@@ -24,8 +24,7 @@ uint32_t Uint32(ConfigReader& config, std::string_view member, uint32_t fallback
 
 Status LzmaFilters::FromPreset(uint32_t preset) {
   if (lzma_lzma_preset(&lzma_[0], preset)) {
-    return InvalidArgumentError("codec lzma: \"preset\" " + std::to_string(preset) +
-                                " is unknown to liblzma");
+    return InvalidArgumentError("codec lzma: \"preset\" " + std::to_string(preset) + " is unknown to liblzma");
   }
   ids_[0] = LZMA_FILTER_LZMA2;
   count_ = 1;
@@ -48,8 +47,8 @@ Status LzmaFilters::Add(const Json& object) {
     H5ZARR_RETURN_IF_ERROR(AddLzma(object, &lzma_[count_]));
   } else if (id == LZMA_FILTER_DELTA) {
     delta_[count_].type = LZMA_DELTA_TYPE_BYTE;
-    delta_[count_].dist = static_cast<uint32_t>(
-        config.Int("dist", LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MAX));
+    delta_[count_].dist =
+        static_cast<uint32_t>(config.Int("dist", LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MAX));
     H5ZARR_RETURN_IF_ERROR(config.Finish());
   } else if (IsBranch(id)) {
     branch_[count_].start_offset = Uint32(config, "start_offset", 0);
@@ -82,9 +81,9 @@ void LzmaFilters::Bind(Chain* chain) const {
   chain->delta = delta_;
   chain->branch = branch_;
   for (std::size_t i = 0; i < count_; ++i) {
-    void* options = IsLzma(ids_[i])              ? static_cast<void*>(&chain->lzma[i])
+    void* options = IsLzma(ids_[i])                ? static_cast<void*>(&chain->lzma[i])
                     : ids_[i] == LZMA_FILTER_DELTA ? static_cast<void*>(&chain->delta[i])
-                                                 : static_cast<void*>(&chain->branch[i]);
+                                                   : static_cast<void*>(&chain->branch[i]);
     chain->filters[i] = {ids_[i], options};
   }
   chain->filters[count_] = {LZMA_VLI_UNKNOWN, nullptr};

@@ -20,14 +20,13 @@ class NumberCodec : public ArrayCodec {
   // Calls `step(from, to, elems)` with blocks of the source's numbers, in order; what it leaves in
   // `to` is stored.
   template <typename Step>
-  static void ForEachBlock(const NumberType& from_type, ByteSpan from, const NumberType& to_type,
-                           MutableByteSpan to, Step&& step) {
+  static void ForEachBlock(const NumberType& from_type, ByteSpan from, const NumberType& to_type, MutableByteSpan to,
+                           Step&& step) {
     Block source;
     Block target;
     const uint64_t elems = from.size() / from_type.item_bytes;
     for (uint64_t done = 0; done < elems;) {
-      const std::size_t count =
-          elems - done < kBlockElems ? static_cast<std::size_t>(elems - done) : kBlockElems;
+      const std::size_t count = elems - done < kBlockElems ? static_cast<std::size_t>(elems - done) : kBlockElems;
       LoadBlock(from_type, from.data() + done * from_type.item_bytes, count, &source);
       step(source, &target, count);
       StoreBlock(to_type, target, count, to.data() + done * to_type.item_bytes);
@@ -36,8 +35,7 @@ class NumberCodec : public ArrayCodec {
   }
 
   // Stores each number of `from` as one of the other type, by the rules of ConvertBlock.
-  static void Convert(const NumberType& from_type, ByteSpan from, const NumberType& to_type,
-                      MutableByteSpan to) {
+  static void Convert(const NumberType& from_type, ByteSpan from, const NumberType& to_type, MutableByteSpan to) {
     ForEachBlock(from_type, from, to_type, to, [&](const Block& source, Block* target, std::size_t elems) {
       ConvertBlock(from_type.kind, source, to_type.kind, elems, target);
     });

@@ -13,8 +13,7 @@
 namespace h5zarr::codec {
 namespace {
 
-constexpr Endian kNativeEndian =
-    std::endian::native == std::endian::little ? Endian::kLittle : Endian::kBig;
+constexpr Endian kNativeEndian = std::endian::native == std::endian::little ? Endian::kLittle : Endian::kBig;
 
 template <typename Word>
 void SwapWords(std::byte* words, std::size_t elems) {
@@ -71,8 +70,7 @@ int KindBits(NumberKind kind) { return static_cast<int>(ItemBytes(kind)) * 8; }
 bool IsSigned(NumberKind kind) { return kind >= NumberKind::kI8 && kind <= NumberKind::kI64; }
 
 NumberKind SignedOf(int bits) {
-  return bits <= 8 ? NumberKind::kI8 : bits <= 16 ? NumberKind::kI16
-                 : bits <= 32 ? NumberKind::kI32 : NumberKind::kI64;
+  return bits <= 8 ? NumberKind::kI8 : bits <= 16 ? NumberKind::kI16 : bits <= 32 ? NumberKind::kI32 : NumberKind::kI64;
 }
 
 NumberKind FloatOf(int bits) {
@@ -116,8 +114,7 @@ void StoreBlock(const NumberType& type, const Block& block, std::size_t elems, s
   Swap(type, to, elems);
 }
 
-void ConvertBlock(NumberKind from_kind, const Block& from, NumberKind to_kind, std::size_t elems,
-                  Block* to) {
+void ConvertBlock(NumberKind from_kind, const Block& from, NumberKind to_kind, std::size_t elems, Block* to) {
   VisitNumber(from_kind, [&]<typename From>() {
     VisitNumber(to_kind, [&]<typename To>() {
       const From* source = from.as<From>();
@@ -140,8 +137,7 @@ NumberKind PromotedKind(NumberKind a, NumberKind b) {
   return KindBits(b) == 64 ? NumberKind::kF64 : SignedOf(KindBits(b) * 2);
 }
 
-Result<NumberTypes> ReadNumberTypes(const CodecRequest& request, ConfigReader& config,
-                                    std::string_view decoded_member,
+Result<NumberTypes> ReadNumberTypes(const CodecRequest& request, ConfigReader& config, std::string_view decoded_member,
                                     std::string_view encoded_member) {
   const DType& input = request.input.dtype;
   const auto read = [&](std::string_view member, const DType& fallback) -> Result<DType> {
@@ -149,8 +145,8 @@ Result<NumberTypes> ReadNumberTypes(const CodecRequest& request, ConfigReader& c
     if (text.empty()) return fallback;
     std::optional<DType> parsed = ParseNumpyDType(text, kNativeEndian);
     if (!parsed) {
-      return UnsupportedError("codec " + request.name + ": \"" + std::string(member) + "\" is \"" +
-                              text + "\", expected a boolean, integer or IEEE float");
+      return UnsupportedError("codec " + request.name + ": \"" + std::string(member) + "\" is \"" + text +
+                              "\", expected a boolean, integer or IEEE float");
     }
     if (request.is_numcodecs_v3) parsed->endian = input.endian;
     return *parsed;
@@ -159,9 +155,8 @@ Result<NumberTypes> ReadNumberTypes(const CodecRequest& request, ConfigReader& c
   H5ZARR_ASSIGN_OR_RETURN(types.decoded_dtype, read(decoded_member, input));
   H5ZARR_ASSIGN_OR_RETURN(types.encoded_dtype, read(encoded_member, types.decoded_dtype));
   if (types.decoded_dtype.item_bytes != input.item_bytes) {
-    return InvalidArgumentError("codec " + request.name + ": \"" + std::string(decoded_member) +
-                                "\" has " + std::to_string(types.decoded_dtype.item_bytes) +
-                                " bytes, the array's elements have " +
+    return InvalidArgumentError("codec " + request.name + ": \"" + std::string(decoded_member) + "\" has " +
+                                std::to_string(types.decoded_dtype.item_bytes) + " bytes, the array's elements have " +
                                 std::to_string(input.item_bytes));
   }
   const std::optional<NumberType> decoded = ToNumberType(types.decoded_dtype);

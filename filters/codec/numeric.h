@@ -20,9 +20,17 @@ namespace h5zarr::codec {
 // In this order: PromotedKind compares.
 enum class NumberKind : uint8_t {
   kBool,
-  kI8, kI16, kI32, kI64,
-  kU8, kU16, kU32, kU64,
-  kF16, kF32, kF64,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kF16,
+  kF32,
+  kF64,
 };
 
 // A boolean as one byte; anything but 0 is true.
@@ -44,9 +52,13 @@ constexpr std::size_t kBlockElems = 512;
 struct alignas(16) Block {
   std::byte bytes[kBlockElems * 8];
   template <typename T>
-  T* as() { return reinterpret_cast<T*>(bytes); }
+  T* as() {
+    return reinterpret_cast<T*>(bytes);
+  }
   template <typename T>
-  const T* as() const { return reinterpret_cast<const T*>(bytes); }
+  const T* as() const {
+    return reinterpret_cast<const T*>(bytes);
+  }
 };
 
 // Moves `elems` numbers of `type` from or to where they are stored, unaligned.
@@ -55,8 +67,7 @@ void StoreBlock(const NumberType& type, const Block& block, std::size_t elems, s
 
 // Converts in C's manner, as NumPy does. A float that an integer type cannot hold gives some value
 // (NumPy's depends on the machine), never undefined behaviour.
-void ConvertBlock(NumberKind from_kind, const Block& from, NumberKind to_kind, std::size_t elems,
-                  Block* to);
+void ConvertBlock(NumberKind from_kind, const Block& from, NumberKind to_kind, std::size_t elems, Block* to);
 
 // The type NumPy computes `a + b` in.
 NumberKind PromotedKind(NumberKind a, NumberKind b);
@@ -74,8 +85,7 @@ struct NumberTypes {
 // kInvalidArgument when a type is missing or has another size than the input's elements,
 // kUnsupported when it is no number. Zarr v2 takes byte orders from the configuration, Zarr v3 from
 // its `bytes` codec, which is in input.dtype.
-Result<NumberTypes> ReadNumberTypes(const CodecRequest& request, ConfigReader& config,
-                                    std::string_view decoded_member,
+Result<NumberTypes> ReadNumberTypes(const CodecRequest& request, ConfigReader& config, std::string_view decoded_member,
                                     std::string_view encoded_member);
 
 // Calls `function.template operator()<T>()` with the C++ type of `kind`.

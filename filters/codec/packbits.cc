@@ -33,9 +33,7 @@ void StoreLittle(uint64_t word, uint64_t bytes, std::byte* to) {
   for (uint64_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(word >> (8 * i));
 }
 
-uint64_t LowBits(uint64_t word, unsigned bits) {
-  return bits >= 64 ? word : word & ((uint64_t{1} << bits) - 1);
-}
+uint64_t LowBits(uint64_t word, unsigned bits) { return bits >= 64 ? word : word & ((uint64_t{1} << bits) - 1); }
 
 class PackNumbers final : public ArrayCodec {
  public:
@@ -72,8 +70,7 @@ class PackNumbers final : public ArrayCodec {
       }
       const bool is_negative = layout_.is_signed && (word >> (layout_.kept_bits - 1) & 1) != 0;
       if (is_negative && layout_.kept_bits < 64) word |= ~uint64_t{0} << layout_.kept_bits;
-      StoreLittle(word << layout_.first_bit, layout_.part_bytes,
-                  decoded.data() + i * layout_.part_bytes);
+      StoreLittle(word << layout_.first_bit, layout_.part_bytes, decoded.data() + i * layout_.part_bytes);
     }
     return OkStatus();
   }
@@ -132,7 +129,10 @@ std::optional<Layout> LayoutOf(const DType& dtype) {
     case DType::Kind::kTimedelta: layout.is_signed = true; break;
     case DType::Kind::kUint:
     case DType::Kind::kFloat: break;
-    case DType::Kind::kComplex: layout.parts = 2; layout.part_bytes /= 2; break;
+    case DType::Kind::kComplex:
+      layout.parts = 2;
+      layout.part_bytes /= 2;
+      break;
     default: return std::nullopt;
   }
   layout.part_bits = static_cast<unsigned>(8 * layout.part_bytes);
@@ -158,8 +158,9 @@ Result<AnyCodec> MakePackNumbers(const CodecRequest& request, ConfigReader& conf
   layout->first_bit = static_cast<unsigned>(first_bit);
   layout->kept_bits = static_cast<unsigned>(std::max(last_bit, first_bit) - first_bit + 1);
   const std::string word = config.String("padding_encoding", "none");
-  const Padding padding = word == "first_byte" ? Padding::kFirstByte
-                          : word == "last_byte" ? Padding::kLastByte : Padding::kNone;
+  const Padding padding = word == "first_byte"  ? Padding::kFirstByte
+                          : word == "last_byte" ? Padding::kLastByte
+                                                : Padding::kNone;
   if (padding == Padding::kNone && word != "none") {
     config.Fail("padding_encoding", "\"none\", \"first_byte\" or \"last_byte\"");
   }

@@ -20,9 +20,7 @@ template <typename T>
 T Quantized(T value, double scale) {
   if constexpr (std::is_same_v<T, Half>) {
     const float half_scale = HalfToFloat(DoubleToHalf(scale));
-    const auto rounded_to_half = [](float number) {
-      return HalfToFloat(DoubleToHalf(static_cast<double>(number)));
-    };
+    const auto rounded_to_half = [](float number) { return HalfToFloat(DoubleToHalf(static_cast<double>(number))); };
     const float scaled = std::rint(rounded_to_half(half_scale * HalfToFloat(value)));
     return DoubleToHalf(static_cast<double>(scaled / half_scale));
   } else {

@@ -50,14 +50,12 @@ std::size_t GzipHeadBytes(ByteSpan member) {
 
 Result<Buffer> ZlibToGzip(ByteSpan encoded, MutableByteSpan decoded) {
   H5ZARR_RETURN_IF_ERROR(DecodeAll(DeflateFraming::kZlib, encoded, decoded));
-  const ByteSpan stream =
-      encoded.subspan(kZlibHeadBytes, encoded.size() - kZlibHeadBytes - kZlibTailBytes);
-  H5ZARR_ASSIGN_OR_RETURN(Buffer gzip,
-                          Buffer::Allocate(kGzipHeadBytes + stream.size() + kGzipTailBytes));
+  const ByteSpan stream = encoded.subspan(kZlibHeadBytes, encoded.size() - kZlibHeadBytes - kZlibTailBytes);
+  H5ZARR_ASSIGN_OR_RETURN(Buffer gzip, Buffer::Allocate(kGzipHeadBytes + stream.size() + kGzipTailBytes));
   // No flags, no time, no word on the effort, no operating system.
   constexpr std::array<unsigned char, kGzipHeadBytes> kHead = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255};
-  std::byte* to = std::transform(kHead.begin(), kHead.end(), gzip.data(),
-                                 [](unsigned char byte) { return std::byte{byte}; });
+  std::byte* to =
+      std::transform(kHead.begin(), kHead.end(), gzip.data(), [](unsigned char byte) { return std::byte{byte}; });
   to = std::copy(stream.begin(), stream.end(), to);
   StoreLe32(to, libdeflate_crc32(0, decoded.data(), decoded.size()));
   StoreLe32(to + 4, static_cast<uint32_t>(decoded.size()));
@@ -68,8 +66,7 @@ Result<Buffer> GzipToZlib(ByteSpan encoded, MutableByteSpan decoded) {
   H5ZARR_RETURN_IF_ERROR(DecodeAll(DeflateFraming::kGzip, encoded, decoded));
   const std::size_t head = GzipHeadBytes(encoded);
   const ByteSpan stream = encoded.subspan(head, encoded.size() - head - kGzipTailBytes);
-  H5ZARR_ASSIGN_OR_RETURN(Buffer zlib,
-                          Buffer::Allocate(kZlibHeadBytes + stream.size() + kZlibTailBytes));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer zlib, Buffer::Allocate(kZlibHeadBytes + stream.size() + kZlibTailBytes));
   // A window of 32 KiB, the usual effort, no dictionary.
   zlib.data()[0] = std::byte{0x78};
   zlib.data()[1] = std::byte{0x9C};

@@ -51,9 +51,8 @@ Status UnknownCodec(std::string_view name, std::string_view short_name) {
   if (short_name == "pickle") {
     return UnsupportedError(shown + " is refused: unpickling runs whatever code the store holds");
   }
-  if (short_name == "categorize" || short_name == "msgpack2" || short_name == "pcodec" ||
-      short_name == "zfpy" || short_name == "zfp" || short_name == "n5_default" ||
-      short_name == "reshape" || short_name == "conditional") {
+  if (short_name == "categorize" || short_name == "msgpack2" || short_name == "pcodec" || short_name == "zfpy" ||
+      short_name == "zfp" || short_name == "n5_default" || short_name == "reshape" || short_name == "conditional") {
     return UnsupportedError(shown + " is known but not implemented");
   }
   return UnsupportedError(shown + " is unknown");
@@ -91,8 +90,7 @@ Result<AnyCodec> Make(const Entry& entry, const CodecRequest& request, std::stri
 
 }  // namespace
 
-Result<AnyCodec> MakeCodec(std::string_view name, const Json& configuration,
-                           const ChunkSpec& input) {
+Result<AnyCodec> MakeCodec(std::string_view name, const Json& configuration, const ChunkSpec& input) {
   constexpr std::string_view kPrefix = "numcodecs.";
   std::string_view short_name = WithoutZarrsPrefix(name, input);
   const bool is_numcodecs_v3 = name.starts_with(kPrefix);

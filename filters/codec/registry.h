@@ -4,10 +4,9 @@
 #define H5ZARR_CODEC_REGISTRY_H_
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <variant>
-
-#include <nlohmann/json.hpp>
 
 #include "codec/codec.h"
 
@@ -16,8 +15,7 @@ namespace h5zarr::codec {
 using Json = nlohmann::ordered_json;
 
 // One of the three roles.
-using AnyCodec = std::variant<std::unique_ptr<ArrayCodec>, std::unique_ptr<VlenCodec>,
-                              std::unique_ptr<BytesCodec>>;
+using AnyCodec = std::variant<std::unique_ptr<ArrayCodec>, std::unique_ptr<VlenCodec>, std::unique_ptr<BytesCodec>>;
 
 // Makes the codec `name` (v3 "gzip", "numcodecs.delta"; v2 ids are the same words) with
 // `configuration` (an object, or null for none; unknown members are kInvalidArgument unless the
@@ -28,8 +26,7 @@ using AnyCodec = std::variant<std::unique_ptr<ArrayCodec>, std::unique_ptr<VlenC
 // order they say, but under the prefix "numcodecs." (Zarr v3, where `bytes` decides it) that of
 // input.dtype. kUnsupported names a codec that does not exist here; kInvalidArgument names the bad
 // member. Handled by the caller, not here: "bytes", "endian", "sharding_indexed".
-Result<AnyCodec> MakeCodec(std::string_view name, const Json& configuration,
-                           const ChunkSpec& input);
+Result<AnyCodec> MakeCodec(std::string_view name, const Json& configuration, const ChunkSpec& input);
 
 }  // namespace h5zarr::codec
 

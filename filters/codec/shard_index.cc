@@ -32,21 +32,18 @@ std::string Hex(uint32_t value) {
 
 }  // namespace
 
-Result<ShardIndex> DecodeShardIndex(ByteSpan encoded, uint64_t entries,
-                                    const ShardIndexFormat& format) {
+Result<ShardIndex> DecodeShardIndex(ByteSpan encoded, uint64_t entries, const ShardIndexFormat& format) {
   // The division keeps a hostile count from overflowing EncodedBytes.
   if (entries > encoded.size() / kEntryBytes || encoded.size() != format.EncodedBytes(entries)) {
-    return CorruptError("shard index: " + std::to_string(encoded.size()) + " bytes for " +
-                        std::to_string(entries) + " entries of 16 bytes" +
-                        (format.crc32c ? " and a checksum of 4" : ""));
+    return CorruptError("shard index: " + std::to_string(encoded.size()) + " bytes for " + std::to_string(entries) +
+                        " entries of 16 bytes" + (format.crc32c ? " and a checksum of 4" : ""));
   }
   const std::size_t entries_bytes = entries * kEntryBytes;
   if (format.crc32c) {
     const uint32_t stored = LoadLe32(encoded.data() + entries_bytes);
     const uint32_t computed = Crc32c(encoded.first(entries_bytes));
     if (stored != computed) {
-      return CorruptError("shard index: checksum is " + Hex(computed) + ", stored is " +
-                          Hex(stored));
+      return CorruptError("shard index: checksum is " + Hex(computed) + ", stored is " + Hex(stored));
     }
   }
   ShardIndex index(entries);
@@ -58,11 +55,9 @@ Result<ShardIndex> DecodeShardIndex(ByteSpan encoded, uint64_t entries,
   return index;
 }
 
-Status EncodeShardIndex(const ShardIndex& index, const ShardIndexFormat& format,
-                        MutableByteSpan encoded) {
+Status EncodeShardIndex(const ShardIndex& index, const ShardIndexFormat& format, MutableByteSpan encoded) {
   if (encoded.size() != format.EncodedBytes(index.size())) {
-    return InvalidArgumentError("shard index: a target of " + std::to_string(encoded.size()) +
-                                " bytes, expected " +
+    return InvalidArgumentError("shard index: a target of " + std::to_string(encoded.size()) + " bytes, expected " +
                                 std::to_string(format.EncodedBytes(index.size())));
   }
   for (std::size_t i = 0; i < index.size(); ++i) {
@@ -82,12 +77,10 @@ Status ValidateShardIndex(const ShardIndex& index, uint64_t shard_bytes) {
     const ShardEntry& entry = index[i];
     if (entry.missing()) continue;
     const std::optional<uint64_t> end = CheckedAdd(entry.offset, entry.length);
-    const bool is_half_missing =
-        entry.offset == ShardEntry::kMissing || entry.length == ShardEntry::kMissing;
+    const bool is_half_missing = entry.offset == ShardEntry::kMissing || entry.length == ShardEntry::kMissing;
     if (is_half_missing || !end || *end > shard_bytes) {
-      return CorruptError("shard index: entry " + std::to_string(i) + " has offset " +
-                          std::to_string(entry.offset) + " and length " +
-                          std::to_string(entry.length) + ", not within the shard's " +
+      return CorruptError("shard index: entry " + std::to_string(i) + " has offset " + std::to_string(entry.offset) +
+                          " and length " + std::to_string(entry.length) + ", not within the shard's " +
                           std::to_string(shard_bytes) + " bytes");
     }
   }

@@ -33,12 +33,10 @@ using ShardIndex = std::vector<ShardEntry>;  // C order over the inner chunks of
 
 // Decodes; kCorrupt when the size is not EncodedBytes(entries) or the checksum differs (saying
 // stored and computed). Does not check the places: see ValidateShardIndex.
-Result<ShardIndex> DecodeShardIndex(ByteSpan encoded, uint64_t entries,
-                                    const ShardIndexFormat& format);
+Result<ShardIndex> DecodeShardIndex(ByteSpan encoded, uint64_t entries, const ShardIndexFormat& format);
 
 // Writes EncodedBytes(index.size()) bytes to `encoded` (of exactly that size).
-Status EncodeShardIndex(const ShardIndex& index, const ShardIndexFormat& format,
-                        MutableByteSpan encoded);
+Status EncodeShardIndex(const ShardIndex& index, const ShardIndexFormat& format, MutableByteSpan encoded);
 
 // kCorrupt, naming the entry and its range, when a place does not lie within [0, shard_bytes) or
 // only one of offset and length says "missing".

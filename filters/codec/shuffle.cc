@@ -13,9 +13,7 @@ class Shuffle final : public BytesCodec {
  public:
   explicit Shuffle(uint64_t elem_bytes) : elem_bytes_(elem_bytes) {}
   std::string_view name() const override { return "shuffle"; }
-  std::optional<uint64_t> EncodedBytes(uint64_t decoded_bytes) const override {
-    return decoded_bytes;
-  }
+  std::optional<uint64_t> EncodedBytes(uint64_t decoded_bytes) const override { return decoded_bytes; }
   Result<uint64_t> MaxEncodedBytes(uint64_t decoded_bytes) const override { return decoded_bytes; }
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckDecodedSize(name(), encoded.size(), decoded.size()));
@@ -24,15 +22,14 @@ class Shuffle final : public BytesCodec {
     // HDF5 leaves what is behind the last whole element where it is; numcodecs refuses such data.
     const std::size_t whole_bytes = elems * elem_bytes_;
     if (whole_bytes != encoded.size()) {
-      std::memcpy(decoded.data() + whole_bytes, encoded.data() + whole_bytes,
-                  encoded.size() - whole_bytes);
+      std::memcpy(decoded.data() + whole_bytes, encoded.data() + whole_bytes, encoded.size() - whole_bytes);
     }
     return OkStatus();
   }
   Result<Buffer> DecodeUnsized(ByteSpan encoded, uint64_t max_bytes) const override {
     if (encoded.size() > max_bytes) {
-      return CorruptError("shuffle: " + std::to_string(encoded.size()) +
-                          " bytes, expected at most " + std::to_string(max_bytes));
+      return CorruptError("shuffle: " + std::to_string(encoded.size()) + " bytes, expected at most " +
+                          std::to_string(max_bytes));
     }
     H5ZARR_ASSIGN_OR_RETURN(Buffer decoded, Buffer::Allocate(encoded.size()));
     H5ZARR_RETURN_IF_ERROR(Decode(encoded, decoded.span()));
@@ -42,8 +39,8 @@ class Shuffle final : public BytesCodec {
     H5ZARR_RETURN_IF_ERROR(CheckEncodeTarget(*this, decoded.size(), encoded.size()));
     if (decoded.size() % elem_bytes_ != 0) {
       return InvalidArgumentError("shuffle: " + std::to_string(decoded.size()) +
-                                  " bytes are no multiple of the element size " +
-                                  std::to_string(elem_bytes_) + ": no other reader takes them");
+                                  " bytes are no multiple of the element size " + std::to_string(elem_bytes_) +
+                                  ": no other reader takes them");
     }
     ByteShuffle(decoded.data(), encoded.data(), decoded.size() / elem_bytes_, elem_bytes_);
     return decoded.size();

@@ -30,15 +30,15 @@ class Transpose final : public ArrayCodec {
   Status Decode(ByteSpan encoded, MutableByteSpan decoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckDecodeSpans(*this, encoded, decoded));
     if (encoded.empty()) return OkStatus();
-    CopyStrided(encoded.data(), encoded_strides_, decoded.data(), decoded_strides_,
-                encoded_.shape, encoded_.dtype.item_bytes);
+    CopyStrided(encoded.data(), encoded_strides_, decoded.data(), decoded_strides_, encoded_.shape,
+                encoded_.dtype.item_bytes);
     return OkStatus();
   }
   Status Encode(ByteSpan decoded, MutableByteSpan encoded) const override {
     H5ZARR_RETURN_IF_ERROR(CheckEncodeSpans(*this, decoded, encoded));
     if (decoded.empty()) return OkStatus();
-    CopyStrided(decoded.data(), decoded_strides_, encoded.data(), encoded_strides_,
-                encoded_.shape, encoded_.dtype.item_bytes);
+    CopyStrided(decoded.data(), decoded_strides_, encoded.data(), encoded_strides_, encoded_.shape,
+                encoded_.dtype.item_bytes);
     return OkStatus();
   }
   CodecCost cost() const override { return {0.35, 0.35}; }

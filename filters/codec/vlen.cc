@@ -40,15 +40,14 @@ Status Vlen::Decode(ByteSpan encoded, std::span<VlenRef> elems, Buffer*) const {
     const std::size_t left = encoded.size() - offset;
     const uint32_t elem_bytes = left < kWordBytes ? 0 : LoadLe32(encoded.data() + offset);
     if (left < kWordBytes || elem_bytes > left - kWordBytes || elem_bytes % unit_bytes_ != 0) {
-      return corrupt("element " + std::to_string(i) + " at byte " + std::to_string(offset) +
-                     " does not fit " + std::to_string(encoded.size()) + " bytes or its type");
+      return corrupt("element " + std::to_string(i) + " at byte " + std::to_string(offset) + " does not fit " +
+                     std::to_string(encoded.size()) + " bytes or its type");
     }
     elems[i] = {elem_bytes, encoded.data() + offset + kWordBytes};
     offset += kWordBytes + elem_bytes;
   }
   if (offset != encoded.size()) {
-    return corrupt("elements end at byte " + std::to_string(offset) + " of " +
-                   std::to_string(encoded.size()));
+    return corrupt("elements end at byte " + std::to_string(offset) + " of " + std::to_string(encoded.size()));
   }
   return OkStatus();
 }
@@ -58,20 +57,18 @@ Result<Buffer> Vlen::Encode(std::span<const VlenRef> elems) const {
   for (std::size_t i = 0; i < elems.size(); ++i) {
     const uint64_t elem_bytes = elems[i].size_bytes;
     if (elem_bytes > UINT32_MAX) {
-      return OutOfRangeError(name_ + ": element " + std::to_string(i) + " has " +
-                             std::to_string(elem_bytes) + " bytes, the most is 2^32 - 1");
+      return OutOfRangeError(name_ + ": element " + std::to_string(i) + " has " + std::to_string(elem_bytes) +
+                             " bytes, the most is 2^32 - 1");
     }
     if (elem_bytes % unit_bytes_ != 0) {
-      return InvalidArgumentError(name_ + ": element " + std::to_string(i) + " has " +
-                                  std::to_string(elem_bytes) + " bytes, no multiple of " +
-                                  std::to_string(unit_bytes_));
+      return InvalidArgumentError(name_ + ": element " + std::to_string(i) + " has " + std::to_string(elem_bytes) +
+                                  " bytes, no multiple of " + std::to_string(unit_bytes_));
     }
     total_bytes = CheckedAdd(*total_bytes, kWordBytes + elem_bytes);
     if (!total_bytes) return OutOfRangeError(name_ + ": elements of more than 2^64 bytes");
   }
   if (elems.size() > UINT32_MAX) {
-    return OutOfRangeError(name_ + ": " + std::to_string(elems.size()) +
-                           " elements, the most is 2^32 - 1");
+    return OutOfRangeError(name_ + ": " + std::to_string(elems.size()) + " elements, the most is 2^32 - 1");
   }
   H5ZARR_ASSIGN_OR_RETURN(Buffer encoded, Buffer::Allocate(*total_bytes));
   std::byte* to = encoded.data();
@@ -88,21 +85,16 @@ Result<Buffer> Vlen::Encode(std::span<const VlenRef> elems) const {
 
 Result<AnyCodec> Make(const CodecRequest& request, uint64_t unit_bytes) {
   if (!request.input.dtype.is_vlen()) {
-    return InvalidArgumentError("codec " + request.name +
-                                ": the array's elements are not of variable length");
+    return InvalidArgumentError("codec " + request.name + ": the array's elements are not of variable length");
   }
   return MakeAs<VlenCodec, Vlen>(request.name, unit_bytes);
 }
 
 }  // namespace
 
-Result<AnyCodec> MakeVlenUtf8(const CodecRequest& request, ConfigReader&) {
-  return Make(request, 1);
-}
+Result<AnyCodec> MakeVlenUtf8(const CodecRequest& request, ConfigReader&) { return Make(request, 1); }
 
-Result<AnyCodec> MakeVlenBytes(const CodecRequest& request, ConfigReader&) {
-  return Make(request, 1);
-}
+Result<AnyCodec> MakeVlenBytes(const CodecRequest& request, ConfigReader&) { return Make(request, 1); }
 
 Result<AnyCodec> MakeVlenArray(const CodecRequest& request, ConfigReader& config) {
   config.Require("dtype");

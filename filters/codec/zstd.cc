@@ -44,8 +44,7 @@ class Zstd final : public Compressor {
     // The library's own limit (0xFF00FF00FF00FF00) leaves no room for a check of ours to overflow.
     const std::size_t bound = ZSTD_compressBound(decoded_bytes);
     if (bound == 0 || ZSTD_isError(bound) != 0) {
-      return OutOfRangeError("zstd: cannot encode " + std::to_string(decoded_bytes) +
-                             " bytes at once");
+      return OutOfRangeError("zstd: cannot encode " + std::to_string(decoded_bytes) + " bytes at once");
     }
     return bound;
   }
@@ -57,8 +56,7 @@ class Zstd final : public Compressor {
     if (checksum_) return {};
     return {.slowdown = 2, .unit_bytes = ZSTD_BLOCKSIZE_MAX};
   }
-  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset,
-                    MutableByteSpan part) const override;
+  Status DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t offset, MutableByteSpan part) const override;
 
  protected:
   Result<uint64_t> DecodeUpTo(ByteSpan encoded, MutableByteSpan target) const override {
@@ -66,8 +64,8 @@ class Zstd final : public Compressor {
     if (decoder == nullptr) return NoSpaceError("zstd: no memory for a context");
     // The library takes no bytes for no frames; a chunk is one frame at least.
     if (encoded.empty()) return Corrupt("no bytes, expected a frame");
-    const std::size_t written = ZSTD_decompressDCtx(decoder, target.data(), target.size(),
-                                                    encoded.data(), encoded.size());
+    const std::size_t written =
+        ZSTD_decompressDCtx(decoder, target.data(), target.size(), encoded.data(), encoded.size());
     if (ZSTD_isError(written) == 0) return written;
     if (ZSTD_getErrorCode(written) == ZSTD_error_dstSize_tooSmall) {
       return OutOfRangeError("target too small");
@@ -94,8 +92,7 @@ class Zstd final : public Compressor {
     ZSTD_CCtx_reset(encoder, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(encoder, ZSTD_c_compressionLevel, level_);
     ZSTD_CCtx_setParameter(encoder, ZSTD_c_checksumFlag, checksum_ ? 1 : 0);
-    const std::size_t written = ZSTD_compress2(encoder, encoded.data(), encoded.size(),
-                                               decoded.data(), decoded.size());
+    const std::size_t written = ZSTD_compress2(encoder, encoded.data(), encoded.size(), decoded.data(), decoded.size());
     if (ZSTD_isError(written) == 0) return written;
     if (ZSTD_getErrorCode(written) == ZSTD_error_memory_allocation) {
       return NoSpaceError("zstd: no memory to encode");
@@ -105,17 +102,15 @@ class Zstd final : public Compressor {
 
  private:
   Status DecodeError(std::size_t result) const {
-    return ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation
-               ? NoSpaceError("zstd: no memory to decode")
-               : Corrupt(ZSTD_getErrorName(result));
+    return ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation ? NoSpaceError("zstd: no memory to decode")
+                                                                     : Corrupt(ZSTD_getErrorName(result));
   }
 
   int level_;
   bool checksum_;
 };
 
-Status Zstd::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t,
-                        MutableByteSpan part) const {
+Status Zstd::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t, MutableByteSpan part) const {
   ZSTD_DCtx* decoder = ThreadDecoder();
   if (decoder == nullptr) return NoSpaceError("zstd: no memory for a context");
   const unsigned long long claimed = ZSTD_getFrameContentSize(encoded.data(), encoded.size());
@@ -136,8 +131,8 @@ Status Zstd::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t,
                  : DecodeError(result);
     }
     if (in.pos == in_before && out.pos == out_before) {
-      return Corrupt("the frames end after " + std::to_string(out.pos) + " of the first " +
-                     std::to_string(out.size) + " bytes");
+      return Corrupt("the frames end after " + std::to_string(out.pos) + " of the first " + std::to_string(out.size) +
+                     " bytes");
     }
   }
   return OkStatus();
@@ -146,8 +141,7 @@ Status Zstd::DecodePart(ByteSpan encoded, uint64_t decoded_bytes, uint64_t,
 }  // namespace
 
 Result<AnyCodec> MakeZstd(const CodecRequest&, ConfigReader& config) {
-  const int level =
-      static_cast<int>(config.Int("level", 0, ZSTD_minCLevel(), ZSTD_maxCLevel()));  // 0: default
+  const int level = static_cast<int>(config.Int("level", 0, ZSTD_minCLevel(), ZSTD_maxCLevel()));  // 0: default
   const bool checksum = config.Bool("checksum", false);
   config.Ignore("nbWorkers");  // n5-zarr's threads
   return MakeAs<BytesCodec, Zstd>(level, checksum);

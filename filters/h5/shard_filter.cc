@@ -39,11 +39,10 @@ Kept& GetKept() {
 Result<zarr::CodecChain> MakeChain(std::span<const unsigned> words) {
   H5ZARR_ASSIGN_OR_RETURN(const LocalWords local, ParseLocalWords(words));
   const DType dtype = DType::Raw(local.elem_bytes);
-  H5ZARR_ASSIGN_OR_RETURN(const Sharding sharding,
-                          ShardingFromWords(words, dtype, local.chunk_shape));
+  H5ZARR_ASSIGN_OR_RETURN(const Sharding sharding, ShardingFromWords(words, dtype, local.chunk_shape));
   const zarr::FillValue fill{true, local.fill};
-  return zarr::CodecChain::Make(
-      dtype, local.chunk_shape, {ShardingToCodec(sharding, zarr::ArrayToBytesSpec(dtype))}, fill);
+  return zarr::CodecChain::Make(dtype, local.chunk_shape, {ShardingToCodec(sharding, zarr::ArrayToBytesSpec(dtype))},
+                                fill);
 }
 
 // Thread-safe: HDF5 2 may run filters of several files at once.
@@ -67,8 +66,7 @@ Result<zarr::CodecChain> ChainOf(std::span<const unsigned> words) {
 Result<size_t> Decode(const zarr::CodecChain& chain, ByteSpan shard, HostBuffer buffer) {
   H5ZARR_ASSIGN_OR_RETURN(void* elements, HostAllocate(buffer, chain.decoded_bytes()));
   const Status status =
-      chain.DecodeInto(shard, {static_cast<std::byte*>(elements), chain.decoded_bytes()},
-                       &GetKept().executor);
+      chain.DecodeInto(shard, {static_cast<std::byte*>(elements), chain.decoded_bytes()}, &GetKept().executor);
   if (!status.ok()) {
     H5free_memory(elements);
     return status;
@@ -81,8 +79,8 @@ Result<size_t> Encode(const zarr::CodecChain& chain, ByteSpan elements, HostBuff
   return Fill(buffer, shard.span());
 }
 
-size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t bytes,
-              size_t* buffer_bytes, void** buffer) {
+size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t bytes, size_t* buffer_bytes,
+              void** buffer) {
   return GuardFilter("shard filter", [&]() -> Result<size_t> {
     // In an exit handler thread pools may be gone already.
     if (!host::HostTellsTermination() || host::HostIsTerminating()) {
@@ -91,8 +89,7 @@ size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t 
     H5ZARR_ASSIGN_OR_RETURN(const zarr::CodecChain chain, ChainOf({words, word_count}));
     const ByteSpan input(static_cast<const std::byte*>(*buffer), bytes);
     const bool decode = (flags & H5Z_FLAG_REVERSE) != 0;
-    return decode ? Decode(chain, input, {buffer_bytes, buffer})
-                  : Encode(chain, input, {buffer_bytes, buffer});
+    return decode ? Decode(chain, input, {buffer_bytes, buffer}) : Encode(chain, input, {buffer_bytes, buffer});
   });
 }
 
@@ -107,8 +104,8 @@ Result<Entry> EntryOf(hid_t dcpl) {
   Entry entry;
   entry.words.resize(kMostAsked);
   std::size_t count = kMostAsked;
-  if (H5Pget_filter_by_id2(dcpl, H5ZARR_FILTER_SHARD, &entry.flags, &count, entry.words.data(), 0,
-                           nullptr, nullptr) < 0) {
+  if (H5Pget_filter_by_id2(dcpl, H5ZARR_FILTER_SHARD, &entry.flags, &count, entry.words.data(), 0, nullptr, nullptr) <
+      0) {
     return host::AlreadyReported();
   }
   entry.words.resize(std::min(count, kMostAsked));
@@ -128,10 +125,9 @@ Result<std::vector<std::byte>> FillOf(hid_t dcpl, hid_t type, uint64_t elem_byte
   std::vector<std::byte> fill(elem_bytes);
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
   if (H5Pfill_value_defined(dcpl, &defined) < 0) return host::AlreadyReported();
-  const bool refers = H5Tdetect_class(type, H5T_VLEN) > 0 ||
-                      H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tis_variable_str(type) > 0;
-  if (defined == H5D_FILL_VALUE_USER_DEFINED && !refers &&
-      H5Pget_fill_value(dcpl, type, fill.data()) < 0) {
+  const bool refers =
+      H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tis_variable_str(type) > 0;
+  if (defined == H5D_FILL_VALUE_USER_DEFINED && !refers && H5Pget_fill_value(dcpl, type, fill.data()) < 0) {
     return host::AlreadyReported();
   }
   return fill;
@@ -143,8 +139,7 @@ Result<Entry> CheckedEntry(hid_t dcpl, hid_t type, LocalWords* local) {
   H5ZARR_ASSIGN_OR_RETURN(local->chunk_shape, ChunkShapeOf(dcpl));
   local->elem_bytes = H5Tget_size(type);
   if (local->elem_bytes == 0) return host::AlreadyReported();
-  H5ZARR_RETURN_IF_ERROR(
-      ShardingFromWords(entry.words, DType::Raw(local->elem_bytes), local->chunk_shape).status());
+  H5ZARR_RETURN_IF_ERROR(ShardingFromWords(entry.words, DType::Raw(local->elem_bytes), local->chunk_shape).status());
   return entry;
 }
 
@@ -155,8 +150,8 @@ htri_t CanApply(hid_t dcpl, hid_t type, hid_t space) {
   (void)space;
   host::LoadVariables();
   LocalWords local;
-  const herr_t outcome = host::Guard(
-      "shard filter", [&]() -> Status { return CheckedEntry(dcpl, type, &local).status(); });
+  const herr_t outcome =
+      host::Guard("shard filter", [&]() -> Status { return CheckedEntry(dcpl, type, &local).status(); });
   return outcome < 0 ? -1 : 1;
 }
 
@@ -169,16 +164,15 @@ herr_t SetLocal(hid_t dcpl, hid_t type, hid_t space) {
     H5ZARR_ASSIGN_OR_RETURN(Entry entry, CheckedEntry(dcpl, type, &local));
     H5ZARR_ASSIGN_OR_RETURN(local.fill, FillOf(dcpl, type, local.elem_bytes));
     H5ZARR_ASSIGN_OR_RETURN(entry.words, WithLocalWords(entry.words, local));
-    if (H5Pmodify_filter(dcpl, H5ZARR_FILTER_SHARD, entry.flags, entry.words.size(),
-                         entry.words.data()) < 0) {
+    if (H5Pmodify_filter(dcpl, H5ZARR_FILTER_SHARD, entry.flags, entry.words.size(), entry.words.data()) < 0) {
       return host::AlreadyReported();
     }
     return OkStatus();
   });
 }
 
-constexpr H5Z_class2_t kClass = {H5Z_CLASS_T_VERS,    H5ZARR_FILTER_SHARD, 1,        1,
-                                 "h5zarr shard-480", CanApply,            SetLocal, Filter};
+constexpr H5Z_class2_t kClass = {
+    H5Z_CLASS_T_VERS, H5ZARR_FILTER_SHARD, 1, 1, "h5zarr shard-480", CanApply, SetLocal, Filter};
 
 }  // namespace
 

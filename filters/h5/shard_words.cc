@@ -36,8 +36,8 @@ constexpr std::size_t kMostFillBytes = 1024;  // longer ones must be zero
 constexpr std::string_view kBloscNames[] = {"blosclz", "lz4", "lz4hc", "zlib", "zstd"};
 
 std::string Bad(std::size_t word, unsigned value, std::string_view expected) {
-  return "filter 480: word " + std::to_string(word) + " is " + std::to_string(value) +
-         "; expected " + std::string(expected);
+  return "filter 480: word " + std::to_string(word) + " is " + std::to_string(value) + "; expected " +
+         std::string(expected);
 }
 
 Result<CodecSpec> CodecFromWord(std::size_t index, unsigned word, const DType& dtype) {
@@ -53,9 +53,7 @@ Result<CodecSpec> CodecFromWord(std::size_t index, unsigned word, const DType& d
       const int64_t compressor = (parameter >> 4) & 0xf;
       const int64_t shuffle = parameter >> 8;
       if (parameter < 0 || level > 9 || compressor > 4 || shuffle > 2) break;
-      return BloscSpec(
-          {std::string(kBloscNames[compressor]), level, static_cast<BloscShuffle>(shuffle)}, dtype,
-          3);
+      return BloscSpec({std::string(kBloscNames[compressor]), level, static_cast<BloscShuffle>(shuffle)}, dtype, 3);
     }
     default: break;
   }
@@ -79,8 +77,8 @@ std::optional<unsigned> WordFromCodec(const CodecSpec& codec) {
     if (!options) return std::nullopt;
     const auto found = std::find(std::begin(kBloscNames), std::end(kBloscNames), options->cname);
     if (found == std::end(kBloscNames)) return std::nullopt;
-    const int64_t parameter = options->clevel + 16 * (found - std::begin(kBloscNames)) +
-                              256 * static_cast<int>(options->shuffle);
+    const int64_t parameter =
+        options->clevel + 16 * (found - std::begin(kBloscNames)) + 256 * static_cast<int>(options->shuffle);
     return H5ZARR_SHARD_CODEC(H5ZARR_SHARD_BLOSC, parameter);
   }
   return std::nullopt;
@@ -101,9 +99,7 @@ std::optional<CodecSpec> CodecFromJson(const Json& json) {
   return CodecSpec{*name, configuration != nullptr ? *configuration : Json()};
 }
 
-bool IsArrayToBytes(std::string_view name) {
-  return name == "bytes" || name == "vlen-utf8" || name == "vlen-bytes";
-}
+bool IsArrayToBytes(std::string_view name) { return name == "bytes" || name == "vlen-utf8" || name == "vlen-bytes"; }
 
 bool IsPlainIndex(const Json* codecs) {
   if (codecs == nullptr || !codecs->is_array() || codecs->size() != 2) return false;
@@ -126,8 +122,7 @@ std::vector<unsigned> UserWords(std::span<const unsigned> words) {
   return user;
 }
 
-Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words,
-                                             const LocalWords& local) {
+Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words, const LocalWords& local) {
   std::vector<unsigned> all = UserWords(words);
   if (all.size() < 2 + local.chunk_shape.size()) {
     return InvalidArgumentError("filter 480: " + std::to_string(all.size()) + " words for rank " +
@@ -145,8 +140,8 @@ Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words,
     all.push_back(static_cast<unsigned>(number));
   }
   std::size_t fill_bytes = kShortFillBytes;
-  const bool zero = std::all_of(local.fill.begin(), local.fill.end(),
-                                [](std::byte byte) { return byte == std::byte{}; });
+  const bool zero =
+      std::all_of(local.fill.begin(), local.fill.end(), [](std::byte byte) { return byte == std::byte{}; });
   if (!zero) fill_bytes = std::max(fill_bytes, local.fill.size());
   if (fill_bytes > kMostFillBytes) {
     return InvalidArgumentError("filter 480: a fill value of " + std::to_string(fill_bytes) +
@@ -204,8 +199,7 @@ Result<Sharding> ShardingFromWords(std::span<const unsigned> words, const DType&
   for (std::size_t d = 0; d < chunk_shape.size(); ++d) {
     const unsigned inner = user[2 + d];
     if (inner == 0 || chunk_shape[d] % inner != 0) {
-      return InvalidArgumentError(
-          Bad(2 + d, inner, "a divisor of the chunk's " + std::to_string(chunk_shape[d])));
+      return InvalidArgumentError(Bad(2 + d, inner, "a divisor of the chunk's " + std::to_string(chunk_shape[d])));
     }
     sharding.inner_shape.push_back(inner);
   }
@@ -227,8 +221,7 @@ std::optional<std::vector<unsigned>> WordsFromSharding(const Sharding& sharding,
     return std::nullopt;
   }
   std::vector<unsigned> words;
-  words.push_back(H5ZARR_SHARD_VERSION |
-                  (sharding.index_at_start ? H5ZARR_SHARD_INDEX_AT_START : 0));
+  words.push_back(H5ZARR_SHARD_VERSION | (sharding.index_at_start ? H5ZARR_SHARD_INDEX_AT_START : 0));
   words.push_back(static_cast<unsigned>(rank));
   for (std::size_t d = 0; d < rank; ++d) {
     if (sharding.inner_shape[d] > UINT32_MAX) return std::nullopt;
@@ -249,8 +242,7 @@ CodecSpec ShardingToCodec(const Sharding& sharding, const CodecSpec& array_to_by
   const CodecSpec index_bytes{"bytes", Json{{"endian", "little"}}};
   spec.configuration["chunk_shape"] = sharding.inner_shape;
   spec.configuration["codecs"] = std::move(codecs);
-  spec.configuration["index_codecs"] =
-      Json::array({NamedJson(index_bytes), NamedJson(CodecSpec{"crc32c", nullptr})});
+  spec.configuration["index_codecs"] = Json::array({NamedJson(index_bytes), NamedJson(CodecSpec{"crc32c", nullptr})});
   spec.configuration["index_location"] = sharding.index_at_start ? "start" : "end";
   return spec;
 }
@@ -258,8 +250,8 @@ CodecSpec ShardingToCodec(const Sharding& sharding, const CodecSpec& array_to_by
 std::optional<Sharding> ShardingFromCodec(const CodecSpec& codec) {
   const Json* shape = zarr::FindMember(codec.configuration, "chunk_shape");
   const Json* codecs = zarr::FindMember(codec.configuration, "codecs");
-  if (codec.name != "sharding_indexed" || shape == nullptr || !shape->is_array() ||
-      codecs == nullptr || !codecs->is_array()) {
+  if (codec.name != "sharding_indexed" || shape == nullptr || !shape->is_array() || codecs == nullptr ||
+      !codecs->is_array()) {
     return std::nullopt;
   }
   Sharding sharding;

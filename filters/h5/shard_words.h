@@ -43,8 +43,7 @@ struct LocalWords {
 
 // The user's part of `words` with `local` appended. kInvalidArgument where it does not fit (an extent
 // or element of 4 GiB and more, a fill value of more than 1 KiB that is not zero).
-Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words,
-                                             const LocalWords& local);
+Result<std::vector<unsigned>> WithLocalWords(std::span<const unsigned> words, const LocalWords& local);
 // kInvalidArgument where `words` have no such part, or an incomplete one.
 Result<LocalWords> ParseLocalWords(std::span<const unsigned> words);
 

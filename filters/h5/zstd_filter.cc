@@ -48,8 +48,7 @@ Result<size_t> Decode(const codec::BytesCodec& zstd, ByteSpan input, HostBuffer 
 Result<size_t> Encode(const codec::BytesCodec& zstd, ByteSpan input, HostBuffer buffer) {
   H5ZARR_ASSIGN_OR_RETURN(const uint64_t most_bytes, zstd.MaxEncodedBytes(input.size()));
   H5ZARR_ASSIGN_OR_RETURN(void* output, HostAllocate(buffer, most_bytes));
-  const Result<uint64_t> used =
-      zstd.Encode(input, {static_cast<std::byte*>(output), most_bytes});
+  const Result<uint64_t> used = zstd.Encode(input, {static_cast<std::byte*>(output), most_bytes});
   if (!used.ok()) {
     H5free_memory(output);
     return used.status();
@@ -57,15 +56,14 @@ Result<size_t> Encode(const codec::BytesCodec& zstd, ByteSpan input, HostBuffer 
   return Replace(buffer, output, *used);
 }
 
-size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t bytes,
-              size_t* buffer_bytes, void** buffer) {
+size_t Filter(unsigned flags, size_t word_count, const unsigned words[], size_t bytes, size_t* buffer_bytes,
+              void** buffer) {
   return GuardFilter("zstd filter", [&]() -> Result<size_t> {
     const int level = word_count > 0 ? static_cast<int>(words[0]) : kDefaultLevel;
     const ByteSpan input(static_cast<const std::byte*>(*buffer), bytes);
     H5ZARR_ASSIGN_OR_RETURN(const Codec zstd, CodecOf(level));
     const HostBuffer host{buffer_bytes, buffer};
-    return (flags & H5Z_FLAG_REVERSE) != 0 ? Decode(*zstd, input, host)
-                                           : Encode(*zstd, input, host);
+    return (flags & H5Z_FLAG_REVERSE) != 0 ? Decode(*zstd, input, host) : Encode(*zstd, input, host);
   });
 }
 

@@ -33,16 +33,15 @@
  * level + 16 * compressor (0 blosclz, 1 lz4, 2 lz4hc, 3 zlib, 4 zstd) + 256 * shuffle (0 none, 1 byte,
  * 2 bit). */
 enum h5zarr_shard_codec {
-    H5ZARR_SHARD_NONE = 0,
-    H5ZARR_SHARD_SHUFFLE = 1,
-    H5ZARR_SHARD_GZIP = 2,
-    H5ZARR_SHARD_ZSTD = 3,
-    H5ZARR_SHARD_BLOSC = 4,
-    H5ZARR_SHARD_CRC32C = 5
+  H5ZARR_SHARD_NONE = 0,
+  H5ZARR_SHARD_SHUFFLE = 1,
+  H5ZARR_SHARD_GZIP = 2,
+  H5ZARR_SHARD_ZSTD = 3,
+  H5ZARR_SHARD_BLOSC = 4,
+  H5ZARR_SHARD_CRC32C = 5
 };
 
-#define H5ZARR_SHARD_CODEC(codec, parameter) \
-    (((unsigned)(codec)) | (((unsigned)(parameter)) << 8))
+#define H5ZARR_SHARD_CODEC(codec, parameter) (((unsigned)(codec)) | (((unsigned)(parameter)) << 8))
 
 /* Makes the chunks of a dataset to be created with `dcpl` Zarr shards of inner chunks of shape
  * `inner` (`rank` entries, in elements; each must divide the chunk's), compressed by one `codec`
@@ -53,32 +52,28 @@ enum h5zarr_shard_codec {
  * Returns a negative value, with the reason on HDF5's error stack, for a rank that is not 1 to H5S_MAX_RANK, for
  * an inner extent that is not 1 to 2^32 - 1, and for a `dcpl` that is no dataset creation property list. Whether
  * the shape divides the chunk's, and codec and parameter are known, is found by H5Dcreate. `inner` is not kept. */
-static inline herr_t H5Pset_shard(hid_t dcpl, int rank, const hsize_t inner[], unsigned codec,
-                                  int level)
-{
-    unsigned words[2 + H5S_MAX_RANK + 1];
-    size_t   count = 2;
-    int      i;
+static inline herr_t H5Pset_shard(hid_t dcpl, int rank, const hsize_t inner[], unsigned codec, int level) {
+  unsigned words[2 + H5S_MAX_RANK + 1];
+  size_t count = 2;
+  int i;
 
-    if (rank < 1 || rank > H5S_MAX_RANK) {
-        H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_shard", __LINE__, H5E_ERR_CLS, H5E_PLIST, H5E_BADRANGE,
-                 "rank is %d; expected 1 to %d", rank, H5S_MAX_RANK);
-        return -1;
+  if (rank < 1 || rank > H5S_MAX_RANK) {
+    H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_shard", __LINE__, H5E_ERR_CLS, H5E_PLIST, H5E_BADRANGE,
+             "rank is %d; expected 1 to %d", rank, H5S_MAX_RANK);
+    return -1;
+  }
+  words[0] = H5ZARR_SHARD_VERSION;
+  words[1] = (unsigned)rank;
+  for (i = 0; i < rank; i++) {
+    if (inner[i] == 0 || inner[i] > 0xffffffffu) {
+      H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_shard", __LINE__, H5E_ERR_CLS, H5E_PLIST, H5E_BADRANGE,
+               "extent %d of the inner chunk is %llu; expected 1 to 4294967295", i, (unsigned long long)inner[i]);
+      return -1;
     }
-    words[0] = H5ZARR_SHARD_VERSION;
-    words[1] = (unsigned)rank;
-    for (i = 0; i < rank; i++) {
-        if (inner[i] == 0 || inner[i] > 0xffffffffu) {
-            H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_shard", __LINE__, H5E_ERR_CLS, H5E_PLIST, H5E_BADRANGE,
-                     "extent %d of the inner chunk is %llu; expected 1 to 4294967295", i,
-                     (unsigned long long)inner[i]);
-            return -1;
-        }
-        words[count++] = (unsigned)inner[i];
-    }
-    if (codec != H5ZARR_SHARD_NONE)
-        words[count++] = H5ZARR_SHARD_CODEC(codec, level);
-    return H5Pset_filter(dcpl, H5ZARR_FILTER_SHARD, H5Z_FLAG_MANDATORY, count, words);
+    words[count++] = (unsigned)inner[i];
+  }
+  if (codec != H5ZARR_SHARD_NONE) words[count++] = H5ZARR_SHARD_CODEC(codec, level);
+  return H5Pset_filter(dcpl, H5ZARR_FILTER_SHARD, H5Z_FLAG_MANDATORY, count, words);
 }
 
 #endif /* H5ZARR_FILTERS_H */

@@ -16,23 +16,20 @@
  * with HDF5's reason on its error stack, when the plugin cannot be found or `fapl` is no such list; a bad key or
  * value is reported by the first H5Fcreate or H5Fopen. To be called as HDF5's own functions are, from one thread
  * at a time where HDF5 was built without thread-safety. */
-static inline herr_t H5Pset_fapl_h5zarr(hid_t fapl, const char *config)
-{
-    hid_t  connector = H5VLregister_connector_by_name(H5ZARR_CONNECTOR_NAME, H5P_DEFAULT);
-    void  *info      = NULL;
-    herr_t status;
+static inline herr_t H5Pset_fapl_h5zarr(hid_t fapl, const char* config) {
+  hid_t connector = H5VLregister_connector_by_name(H5ZARR_CONNECTOR_NAME, H5P_DEFAULT);
+  void* info = NULL;
+  herr_t status;
 
-    if (connector < 0)
-        return -1;
-    if (config && *config && H5VLconnector_str_to_info(config, connector, &info) < 0) {
-        H5VLclose(connector);
-        return -1;
-    }
-    status = H5Pset_vol(fapl, connector, info);
-    if (info)
-        H5VLfree_connector_info(connector, info);
+  if (connector < 0) return -1;
+  if (config && *config && H5VLconnector_str_to_info(config, connector, &info) < 0) {
     H5VLclose(connector);
-    return status;
+    return -1;
+  }
+  status = H5Pset_vol(fapl, connector, info);
+  if (info) H5VLfree_connector_info(connector, info);
+  H5VLclose(connector);
+  return status;
 }
 
 #endif /* H5ZARR_H5ZARR_H */

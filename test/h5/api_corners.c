@@ -6,8 +6,7 @@
 
 static herr_t PrintAttribute(hid_t owner, const char* name, const H5A_info_t* info, void* unused) {
   (void)owner, (void)unused;
-  printf("  attribute %s: %d bytes, order %s\n", name, (int)info->data_size,
-         info->corder_valid ? "known" : "unknown");
+  printf("  attribute %s: %d bytes, order %s\n", name, (int)info->data_size, info->corder_valid ? "known" : "unknown");
   return 0;
 }
 
@@ -27,8 +26,7 @@ static herr_t PrintLink(hid_t group, const char* name, const H5L_info2_t* info, 
 
 static herr_t PrintObject(hid_t root, const char* name, const H5O_info2_t* info, void* unused) {
   (void)root, (void)unused;
-  printf("  object %s: kind %d, links %u, attributes %d\n", name, info->type, info->rc,
-         (int)info->num_attrs);
+  printf("  object %s: kind %d, links %u, attributes %d\n", name, info->type, info->rc, (int)info->num_attrs);
   return 0;
 }
 
@@ -42,8 +40,7 @@ static void MakeAttributes(hid_t object) {
   const char* const names[] = {"zeta", "beta", "alpha", "omega"};
   const hid_t space = H5Screate(H5S_SCALAR);
   for (int i = 0; i < 4; ++i) {
-    const hid_t attribute =
-        H5Acreate2(object, names[i], H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute = H5Acreate2(object, names[i], H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT);
     CHECK(attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT, &i) >= 0);
     CHECK(H5Aclose(attribute) >= 0);
   }
@@ -85,8 +82,7 @@ static void MakeDatasets(hid_t file, hid_t ordered) {
   const hid_t in_memory = H5Tvlen_create(H5T_NATIVE_SHORT);
   CHECK(H5Dwrite(dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, lists) >= 0);
   CHECK(H5Dclose(dataset) >= 0);
-  CHECK(H5Dclose(H5Dcreate2(file, "empty", H5T_STD_I32LE, line, H5P_DEFAULT, H5P_DEFAULT,
-                            H5P_DEFAULT)) >= 0);
+  CHECK(H5Dclose(H5Dcreate2(file, "empty", H5T_STD_I32LE, line, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
   const hid_t type = H5Tcopy(H5T_STD_U16BE);
   CHECK(H5Tcommit_anon(file, type, H5P_DEFAULT, H5P_DEFAULT) >= 0);
   CHECK(H5Olink(type, file, "type", H5P_DEFAULT, H5P_DEFAULT) >= 0);
@@ -99,27 +95,23 @@ static void PrintLinks(hid_t file) {
   PrintAttributes("attributes of a group by name", group, H5_INDEX_NAME, H5_ITER_DEC);
   puts("links");
   for (hsize_t i = 0; i < 5; ++i) {
-    CHECK(H5Lget_name_by_idx(file, "links", H5_INDEX_CRT_ORDER, H5_ITER_DEC, i, name, sizeof name,
-                             H5P_DEFAULT) > 0);
+    CHECK(H5Lget_name_by_idx(file, "links", H5_INDEX_CRT_ORDER, H5_ITER_DEC, i, name, sizeof name, H5P_DEFAULT) > 0);
     printf("  %d from the last: %s\n", (int)i, name);
   }
   hsize_t position = 1;
   CHECK(H5Literate2(group, H5_INDEX_CRT_ORDER, H5_ITER_INC, &position, PrintLink, "external") == 1);
   printf("  stopped at %d\n", (int)position);
   CHECK(H5Lvisit_by_name2(file, "/", H5_INDEX_NAME, H5_ITER_INC, PrintLink, NULL, H5P_DEFAULT) >= 0);
-  CHECK(H5Lget_val_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, 1, name, sizeof name,
-                          H5P_DEFAULT) >= 0);
+  CHECK(H5Lget_val_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, 1, name, sizeof name, H5P_DEFAULT) >= 0);
   printf("  the second by name leads to %s\n", name);
   puts("objects");
-  CHECK(H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, PrintObject, NULL,
-                  H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS) >= 0);
+  CHECK(H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, PrintObject, NULL, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS) >= 0);
   H5O_info2_t child, moved;
   int order = 1;
   CHECK(H5Oget_info_by_name3(group, "child", &child, H5O_INFO_BASIC, H5P_DEFAULT) >= 0);
   CHECK(H5Oget_info_by_name3(group, "moved", &moved, H5O_INFO_BASIC, H5P_DEFAULT) >= 0);
   CHECK(H5Otoken_cmp(file, &child.token, &moved.token, &order) >= 0);
-  printf("  one object by two names: %d, dangling: %d\n", order,
-         H5Oexists_by_name(group, "soft", H5P_DEFAULT));
+  printf("  one object by two names: %d, dangling: %d\n", order, H5Oexists_by_name(group, "soft", H5P_DEFAULT));
   CHECK(H5Gclose(group) >= 0);
 }
 

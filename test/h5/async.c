@@ -20,8 +20,7 @@ static hid_t create_dataset(hid_t file, const char* name) {
   const hid_t space = H5Screate_simple(2, extent, NULL);
   const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
   CHECK(H5Pset_chunk(dcpl, 2, chunk) >= 0 && H5Pset_deflate(dcpl, 1) >= 0);
-  const hid_t dataset =
-      H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+  const hid_t dataset = H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
   CHECK(dataset >= 0);
   H5Pclose(dcpl);
   H5Sclose(space);

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                 \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
-      H5Eprint2(H5E_DEFAULT, stderr);                                    \
-      exit(1);                                                           \
-    }                                                                    \
+#define CHECK(condition)                                              \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      H5Eprint2(H5E_DEFAULT, stderr);                                 \
+      exit(1);                                                        \
+    }                                                                 \
   } while (0)
 
 #endif  // H5ZARR_TEST_CHECK_H_

@@ -20,8 +20,8 @@ static void PrintGroup(hid_t list) {
   CHECK(H5Pget_link_creation_order(list, &order) >= 0);
   CHECK(H5Pget_est_link_info(list, &entries, &name_bytes) >= 0);
   CHECK(H5Pget_local_heap_size_hint(list, &heap) >= 0);
-  PRINT("links: compact to %u, dense from %u, order %u, about %u of %u bytes, heap %zu", compact, dense,
-        order, entries, name_bytes, heap);
+  PRINT("links: compact to %u, dense from %u, order %u, about %u of %u bytes, heap %zu", compact, dense, order, entries,
+        name_bytes, heap);
   PrintObject(list);
 }
 
@@ -34,12 +34,12 @@ static void PrintFile(hid_t list) {
   CHECK(H5Pget_userblock(list, &user_block) >= 0);
   CHECK(H5Pget_sizes(list, &address_bytes, &length_bytes) >= 0);
   CHECK(H5Pget_sym_k(list, &tree, &leaf) >= 0 && H5Pget_istore_k(list, &chunks) >= 0);
-  PRINT("user block %llu, sizes %zu %zu, trees %u %u %u", (unsigned long long)user_block, address_bytes,
-        length_bytes, tree, leaf, chunks);
+  PRINT("user block %llu, sizes %zu %zu, trees %u %u %u", (unsigned long long)user_block, address_bytes, length_bytes,
+        tree, leaf, chunks);
   CHECK(H5Pget_file_space_strategy(list, &strategy, &persist, &threshold) >= 0);
   CHECK(H5Pget_file_space_page_size(list, &page_bytes) >= 0);
-  PRINT("space: strategy %d, persist %d, threshold %llu, page %llu", strategy, persist,
-        (unsigned long long)threshold, (unsigned long long)page_bytes);
+  PRINT("space: strategy %d, persist %d, threshold %llu, page %llu", strategy, persist, (unsigned long long)threshold,
+        (unsigned long long)page_bytes);
   CHECK(H5Pget_shared_mesg_nindexes(list, &indexes) >= 0);
   CHECK(H5Pget_shared_mesg_phase_change(list, &list_max, &tree_min) >= 0);
   PRINT("shared: %u indexes, lists to %u, trees from %u", indexes, list_max, tree_min);
@@ -62,8 +62,8 @@ static void PrintDataset(hid_t list) {
     CHECK(H5Pget_fill_value(list, H5T_NATIVE_INT, &fill) >= 0);
   }
   CHECK(H5Pget_dset_no_attrs_hint(list, &no_attributes) >= 0);
-  PRINT("layout %d, allocated %d, fill %d when %d is %d, external %d, no attributes %d", layout,
-        alloc_time, defined, fill_time, fill, H5Pget_external_count(list), no_attributes);
+  PRINT("layout %d, allocated %d, fill %d when %d is %d, external %d, no attributes %d", layout, alloc_time, defined,
+        fill_time, fill, H5Pget_external_count(list), no_attributes);
   if (layout == H5D_CHUNKED) {
     hsize_t chunk[2];
     unsigned options;
@@ -74,8 +74,7 @@ static void PrintDataset(hid_t list) {
     unsigned flags, config, words[8] = {0};
     size_t count = 8;
     char name[32];
-    const H5Z_filter_t id =
-        H5Pget_filter2(list, (unsigned)i, &flags, &count, words, sizeof name, name, &config);
+    const H5Z_filter_t id = H5Pget_filter2(list, (unsigned)i, &flags, &count, words, sizeof name, name, &config);
     PRINT("filter %d '%s' flags %u, %zu words: %u %u", id, name, flags, count, words[0], words[1]);
   }
   PrintObject(list);
@@ -110,8 +109,7 @@ static hid_t FileList(void) {
 static void MakeDataset(hid_t file, const char* name, hid_t list) {
   const hsize_t extent[2] = {10, 10};
   const hid_t space = H5Screate_simple(2, extent, NULL);
-  const hid_t dataset =
-      H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+  const hid_t dataset = H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
   CHECK(dataset >= 0 && H5Dclose(dataset) >= 0 && H5Sclose(space) >= 0 && H5Pclose(list) >= 0);
 }
 

@@ -20,8 +20,7 @@ int main(int argc, char** argv) {
   const hid_t one = H5Screate_simple(1, &one_elem, NULL);
   const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
   CHECK(H5Pset_chunk(properties, 1, &chunk) >= 0);
-  const hid_t dataset =
-      H5Dcreate2(file, "d", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  const hid_t dataset = H5Dcreate2(file, "d", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   double value = 1.5;
   CHECK(H5Sselect_elements(space, H5S_SELECT_SET, 1, &at) >= 0);
   CHECK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, one, space, H5P_DEFAULT, &value) >= 0);

@@ -1,9 +1,9 @@
 // A file by an access list that names the connector with settings of its own: NAME SETTINGS read prints the sum of
 // dataset "a"; NAME SETTINGS write makes it, and beside it the file NAME.plain by the default access list.
-#include "check.h"
-
 #include <h5zarr/h5zarr.h>
 #include <string.h>
+
+#include "check.h"
 
 static hid_t Access(const char* settings) {
   const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);

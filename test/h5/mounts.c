@@ -4,32 +4,32 @@
 
 #include "check.h"
 
-static void make_group(hid_t at, const char *name) {
+static void make_group(hid_t at, const char* name) {
   CHECK(H5Gclose(H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
 }
 
-static void make_dataset(hid_t at, const char *name, int value) {
+static void make_dataset(hid_t at, const char* name, int value) {
   const hid_t space = H5Screate(H5S_SCALAR);
-  const hid_t dataset =
-      H5Dcreate2(at, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t dataset = H5Dcreate2(at, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   CHECK(H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) >= 0);
   CHECK(H5Dclose(dataset) >= 0 && H5Sclose(space) >= 0);
 }
 
-static void set_attribute(hid_t at, const char *object, const char *name, int value) {
+static void set_attribute(hid_t at, const char* object, const char* name, int value) {
   const hid_t space = H5Screate(H5S_SCALAR);
-  const hid_t attribute = H5Acreate_by_name(at, object, name, H5T_NATIVE_INT, space, H5P_DEFAULT,
-                                            H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t attribute =
+      H5Acreate_by_name(at, object, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   CHECK(H5Awrite(attribute, H5T_NATIVE_INT, &value) >= 0);
   CHECK(H5Aclose(attribute) >= 0 && H5Sclose(space) >= 0);
 }
 
 /* What there is at a path: its name, its value where it is a dataset. */
-static void show(const char *label, hid_t at, const char *path) {
+static void show(const char* label, hid_t at, const char* path) {
   char name[100] = "";
   int value = -1;
   hid_t object;
-  H5E_BEGIN_TRY { object = H5Oopen(at, path, H5P_DEFAULT); } H5E_END_TRY
+  H5E_BEGIN_TRY { object = H5Oopen(at, path, H5P_DEFAULT); }
+  H5E_END_TRY
   if (object < 0) {
     printf("%s %s: nothing\n", label, path);
     return;
@@ -41,13 +41,13 @@ static void show(const char *label, hid_t at, const char *path) {
   CHECK(H5Oclose(object) >= 0);
 }
 
-static void show_name(const char *label, hid_t object) {
+static void show_name(const char* label, hid_t object) {
   char name[100] = "";
   CHECK(H5Iget_name(object, name, sizeof name) >= 0);
   printf("%s is called %s\n", label, name);
 }
 
-static const char *files[3];
+static const char* files[3];
 
 /* Which of the files this is. */
 static int number_of(hid_t object) {
@@ -59,21 +59,21 @@ static int number_of(hid_t object) {
   return -1;
 }
 
-static herr_t print_visited(hid_t group, const char *name, const H5O_info2_t *info, void *data) {
+static herr_t print_visited(hid_t group, const char* name, const H5O_info2_t* info, void* data) {
   (void)group;
   (void)data;
   printf("  %s %d\n", name, (int)info->type);
   return 0;
 }
 
-static herr_t print_link(hid_t group, const char *name, const H5L_info2_t *info, void *data) {
+static herr_t print_link(hid_t group, const char* name, const H5L_info2_t* info, void* data) {
   (void)group;
   (void)data;
   printf("  %s %d\n", name, (int)info->type);
   return 0;
 }
 
-static hid_t open_with(const char *name, unsigned flags, H5F_close_degree_t degree) {
+static hid_t open_with(const char* name, unsigned flags, H5F_close_degree_t degree) {
   const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
   hid_t file;
   CHECK(H5Pset_fclose_degree(fapl, degree) >= 0);
@@ -183,7 +183,8 @@ static void unmounting(void) {
     printf("hard link across %d\n",
            H5Lcreate_hard(parent, "m/g/own", H5L_SAME_LOC, "own", H5P_DEFAULT, H5P_DEFAULT) >= 0);
     printf("read-only parent %d\n", H5Gcreate2(parent, "no", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
-  } H5E_END_TRY
+  }
+  H5E_END_TRY
   below = H5Gopen2(parent, "m/g", H5P_DEFAULT);
   show_name("below", below);
   make_dataset(below, "writable", 3);
@@ -193,7 +194,8 @@ static void unmounting(void) {
   show("below", below, "writable");
   show("below", below, "/g/own");
   show("point", mount_point, "hidden");
-  H5E_BEGIN_TRY { printf("unmounted twice %d\n", H5Funmount(parent, "m") >= 0); } H5E_END_TRY
+  H5E_BEGIN_TRY { printf("unmounted twice %d\n", H5Funmount(parent, "m") >= 0); }
+  H5E_END_TRY
   CHECK(H5Gclose(below) >= 0 && H5Gclose(mount_point) >= 0 && H5Fclose(parent) >= 0);
 }
 
@@ -209,7 +211,7 @@ static void afterwards(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const H5F_close_degree_t degrees[] = {H5F_CLOSE_WEAK, H5F_CLOSE_STRONG};
   int i;
   CHECK(argc == 4);

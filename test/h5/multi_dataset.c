@@ -12,8 +12,7 @@ static hid_t Make(const char* path, int base, int compress) {
   const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
   CHECK(file >= 0 && H5Pset_chunk(properties, 1, &chunk) >= 0);
   if (compress) CHECK(H5Pset_deflate(properties, 3) >= 0);
-  const hid_t dataset =
-      H5Dcreate2(file, "d", H5T_STD_I32BE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  const hid_t dataset = H5Dcreate2(file, "d", H5T_STD_I32BE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   CHECK(dataset >= 0);
   CHECK(H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
   CHECK(H5Fclose(file) >= 0);  // the dataset keeps it open

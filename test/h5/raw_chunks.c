@@ -13,14 +13,12 @@ static hid_t Make(hid_t file, const char* name, int filters) {
   if (filters > 1) CHECK(H5Pset_shuffle(properties) >= 0);
   if (filters > 0) CHECK(H5Pset_deflate(properties, 4) >= 0);
   if (filters > 2) CHECK(H5Pset_fletcher32(properties) >= 0);
-  const hid_t dataset =
-      H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  const hid_t dataset = H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   CHECK(dataset >= 0);
   return dataset;
 }
 
-static int CountChunk(const hsize_t* offset, unsigned mask, haddr_t address, hsize_t bytes,
-                      void* count) {
+static int CountChunk(const hsize_t* offset, unsigned mask, haddr_t address, hsize_t bytes, void* count) {
   (void)address;
   CHECK(offset[0] % kChunk == 0 && offset[1] % kChunk == 0 && mask == 0 && bytes > 0);
   ++*(int*)count;

@@ -1,8 +1,8 @@
 // References of HDF5 1.12 (H5T_STD_REF) and region references, written, and read in a process of its
 // own: references.c write|read FILE.
-#include "check.h"
-
 #include <string.h>
+
+#include "check.h"
 
 static void write_file(const char* path) {
   const hsize_t dims[2] = {4, 6}, start[2] = {1, 2}, count[2] = {2, 3}, four = 4;
@@ -34,10 +34,8 @@ static void write_file(const char* path) {
   hid_t scalar = H5Screate(H5S_SCALAR);
   CHECK(H5Rcreate(&object, file, "/data", H5R_OBJECT, -1) >= 0);
   CHECK(H5Rcreate(&region, file, "/data", H5R_DATASET_REGION, space) >= 0);
-  hid_t old_object = H5Dcreate2(file, "old_object", H5T_STD_REF_OBJ, scalar, H5P_DEFAULT, H5P_DEFAULT,
-                                H5P_DEFAULT);
-  hid_t old_region = H5Dcreate2(file, "old_region", H5T_STD_REF_DSETREG, scalar, H5P_DEFAULT,
-                                H5P_DEFAULT, H5P_DEFAULT);
+  hid_t old_object = H5Dcreate2(file, "old_object", H5T_STD_REF_OBJ, scalar, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t old_region = H5Dcreate2(file, "old_region", H5T_STD_REF_DSETREG, scalar, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   CHECK(H5Dwrite(old_object, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, &object) >= 0);
   CHECK(H5Dwrite(old_region, H5T_STD_REF_DSETREG, H5S_ALL, H5S_ALL, H5P_DEFAULT, &region) >= 0);
 

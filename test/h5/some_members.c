@@ -1,8 +1,8 @@
 // Writing elements with text, sequences and references by types that lack some of their members: these stay.
-#include "check.h"
-
 #include <stddef.h>
 #include <string.h>
+
+#include "check.h"
 
 enum { kElems = 5, kMany = 2 };
 
@@ -41,11 +41,12 @@ static hid_t ElementType(void) {
   const hid_t inner_members[] = {Text(), H5T_NATIVE_INT};
   const hid_t inner = Compound(sizeof(Inner), 2, inner_names, inner_offsets, inner_members);
   const char* const names[] = {"x", "name", "sequence", "to", "inner", "many", "inners"};
-  const size_t offsets[] = {offsetof(Element, x),  offsetof(Element, name),  offsetof(Element, sequence),
-                            offsetof(Element, to), offsetof(Element, inner), offsetof(Element, many),
+  const size_t offsets[] = {offsetof(Element, x),     offsetof(Element, name),  offsetof(Element, sequence),
+                            offsetof(Element, to),    offsetof(Element, inner), offsetof(Element, many),
                             offsetof(Element, inners)};
-  const hid_t members[] = {H5T_NATIVE_DOUBLE, Text(), H5Tvlen_create(H5T_NATIVE_INT), H5T_STD_REF_OBJ, inner,
-                           H5Tarray_create2(inner, 1, &many), H5Tvlen_create(inner)};
+  const hid_t members[] = {H5T_NATIVE_DOUBLE,    Text(), H5Tvlen_create(H5T_NATIVE_INT),
+                           H5T_STD_REF_OBJ,      inner,  H5Tarray_create2(inner, 1, &many),
+                           H5Tvlen_create(inner)};
   return Compound(sizeof(Element), 7, names, offsets, members);
 }
 
@@ -67,9 +68,8 @@ static void WriteAll(hid_t dataset, hid_t type, const hobj_ref_t* target) {
   Element all[kElems];
   for (int i = 0; i < kElems; ++i) {
     for (int k = 0; k < 4; ++k) snprintf(texts[i][k], sizeof texts[i][k], "%d %d", i, k);
-    const Element element = {i + 0.5, texts[i][0], {(size_t)i, numbers}, *target,
-                             {texts[i][1], 10 * i},
-                             {{texts[i][2], 20 * i}, {texts[i][3], 30 * i}},
+    const Element element = {i + 0.5,    texts[i][0],           {(size_t)i, numbers},
+                             *target,    {texts[i][1], 10 * i}, {{texts[i][2], 20 * i}, {texts[i][3], 30 * i}},
                              {2, inners}};
     all[i] = element;
   }

@@ -1,8 +1,8 @@
 // H5Pset_shard and H5Dcreate say what is wrong with a shard.
-#include "check.h"
-
 #include <h5zarr/filters.h>
 #include <string.h>
+
+#include "check.h"
 
 static herr_t FindText(unsigned depth, const H5E_error2_t* record, void* text) {
   (void)depth;

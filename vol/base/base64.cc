@@ -6,8 +6,7 @@
 namespace h5zarr {
 namespace {
 
-constexpr std::string_view kAlphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr uint8_t kNoDigit = 0xFF;
 
 constexpr std::array<uint8_t, 256> MakeDigits() {
@@ -24,8 +23,7 @@ constexpr std::array<uint8_t, 256> kDigits = MakeDigits();
 
 Result<std::vector<std::byte>> DecodeBase64(std::string_view text) {
   if (text.size() % 4 != 0) {
-    return CorruptError("base64 of " + std::to_string(text.size()) +
-                        " characters; expected a multiple of 4");
+    return CorruptError("base64 of " + std::to_string(text.size()) + " characters; expected a multiple of 4");
   }
   std::size_t padding = 0;
   while (padding < 2 && padding < text.size() && text[text.size() - padding - 1] == '=') ++padding;
@@ -37,8 +35,7 @@ Result<std::vector<std::byte>> DecodeBase64(std::string_view text) {
     for (std::size_t j = 0; j < 4; ++j) {
       const uint8_t digit = j >= 4 - padded ? 0 : kDigits[static_cast<unsigned char>(text[i + j])];
       if (digit == kNoDigit) {
-        return CorruptError("not base64: character " + std::to_string(i + j) +
-                            " is none of its digits");
+        return CorruptError("not base64: character " + std::to_string(i + j) + " is none of its digits");
       }
       group = group << 6 | digit;
     }

@@ -34,8 +34,7 @@ std::optional<int> ParseInt(std::string_view text, int low, int high) {
 }
 
 template <typename T>
-bool Choose(std::string_view value, T* target,
-            std::initializer_list<std::pair<std::string_view, T>> choices) {
+bool Choose(std::string_view value, T* target, std::initializer_list<std::pair<std::string_view, T>> choices) {
   for (const auto& [name, choice] : choices) {
     if (value == name) {
       *target = choice;
@@ -63,8 +62,7 @@ bool SetText(std::string_view value, std::string* target) {
 }
 
 bool SetShard(std::string_view value, Config* config) {
-  if (Choose<Config::Shard>(value, &config->shard,
-                            {{"off", Config::Shard::kOff}, {"auto", Config::Shard::kAuto}})) {
+  if (Choose<Config::Shard>(value, &config->shard, {{"off", Config::Shard::kOff}, {"auto", Config::Shard::kAuto}})) {
     return true;
   }
   if (!SetBytes(value, &config->shard_bytes)) return false;
@@ -85,8 +83,7 @@ bool SetCodec(std::string_view value, Config* config) {
   }
   config->codec_level = -1;
   if (colon == std::string_view::npos) return true;
-  const bool has_level =
-      config->codec != Config::Codec::kFilters && config->codec != Config::Codec::kNone;
+  const bool has_level = config->codec != Config::Codec::kFilters && config->codec != Config::Codec::kNone;
   const int most = config->codec == Config::Codec::kZstd ? 22 : 9;
   return has_level && SetInt(value.substr(colon + 1), 0, most, &config->codec_level);
 }
@@ -100,12 +97,11 @@ struct Key {
 constexpr Key kKeys[] = {
     {"create", "auto, zarr, native",
      [](std::string_view v, Config* c) {
-       return Choose<Config::Create>(v, &c->create, {{"auto", Config::Create::kAuto},
-                                                     {"zarr", Config::Create::kZarr},
-                                                     {"native", Config::Create::kNative}});
+       return Choose<Config::Create>(
+           v, &c->create,
+           {{"auto", Config::Create::kAuto}, {"zarr", Config::Create::kZarr}, {"native", Config::Create::kNative}});
      }},
-    {"zarr_format", "3, 2",
-     [](std::string_view v, Config* c) { return SetInt(v, 2, 3, &c->zarr_format); }},
+    {"zarr_format", "3, 2", [](std::string_view v, Config* c) { return SetInt(v, 2, 3, &c->zarr_format); }},
     {"maxshape", "auto, fixed, unlimited",
      [](std::string_view v, Config* c) {
        return Choose<Config::MaxShape>(v, &c->maxshape,
@@ -123,12 +119,12 @@ constexpr Key kKeys[] = {
      }},
     {"accelerate", "auto, off, always",
      [](std::string_view v, Config* c) {
-       return Choose<Config::Accelerate>(v, &c->accelerate, {{"auto", Config::Accelerate::kAuto},
-                                                             {"off", Config::Accelerate::kOff},
-                                                             {"always", Config::Accelerate::kAlways}});
+       return Choose<Config::Accelerate>(v, &c->accelerate,
+                                         {{"auto", Config::Accelerate::kAuto},
+                                          {"off", Config::Accelerate::kOff},
+                                          {"always", Config::Accelerate::kAlways}});
      }},
-    {"shard", "off, auto, a number of bytes",
-     [](std::string_view v, Config* c) { return SetShard(v, c); }},
+    {"shard", "off, auto, a number of bytes", [](std::string_view v, Config* c) { return SetShard(v, c); }},
     {"codec", "filters, none, gzip, zstd, blosc; the last three also with a level (zstd:5)",
      [](std::string_view v, Config* c) { return SetCodec(v, c); }},
     {"threads", "auto, 1 to 1024",
@@ -137,10 +133,11 @@ constexpr Key kKeys[] = {
      }},
     {"io", "auto, pread, uring, direct",
      [](std::string_view v, Config* c) {
-       return Choose<Config::Io>(v, &c->io, {{"auto", Config::Io::kAuto},
-                                             {"pread", Config::Io::kPread},
-                                             {"uring", Config::Io::kUring},
-                                             {"direct", Config::Io::kDirect}});
+       return Choose<Config::Io>(v, &c->io,
+                                 {{"auto", Config::Io::kAuto},
+                                  {"pread", Config::Io::kPread},
+                                  {"uring", Config::Io::kUring},
+                                  {"direct", Config::Io::kDirect}});
      }},
     {"write", "through, behind",
      [](std::string_view v, Config* c) {
@@ -154,12 +151,9 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) { return SetBytes(v, &c->memory_bytes); }},
     {"cache_bytes", "a number of bytes, e.g. 64MiB",
      [](std::string_view v, Config* c) { return SetBytes(v, &c->cache_bytes); }},
-    {"concurrency", "1 to 1024",
-     [](std::string_view v, Config* c) { return SetInt(v, 1, 1024, &c->concurrency); }},
-    {"retries", "0 to 100",
-     [](std::string_view v, Config* c) { return SetInt(v, 0, 100, &c->retries); }},
-    {"timeout_s", "1 to 3600",
-     [](std::string_view v, Config* c) { return SetInt(v, 1, 3600, &c->timeout_s); }},
+    {"concurrency", "1 to 1024", [](std::string_view v, Config* c) { return SetInt(v, 1, 1024, &c->concurrency); }},
+    {"retries", "0 to 100", [](std::string_view v, Config* c) { return SetInt(v, 0, 100, &c->retries); }},
+    {"timeout_s", "1 to 3600", [](std::string_view v, Config* c) { return SetInt(v, 1, 3600, &c->timeout_s); }},
     {"http_version", "1.1, 2",
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->http2, {{"1.1", false}, {"2", true}});
@@ -168,23 +162,20 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->missing_is_403, {{"404", false}, {"403", true}});
      }},
-    {"headers_file", "the path of a file",
-     [](std::string_view v, Config* c) { return SetText(v, &c->headers_file); }},
-    {"ca_file", "the path of a file",
-     [](std::string_view v, Config* c) { return SetText(v, &c->ca_file); }},
+    {"headers_file", "the path of a file", [](std::string_view v, Config* c) { return SetText(v, &c->headers_file); }},
+    {"ca_file", "the path of a file", [](std::string_view v, Config* c) { return SetText(v, &c->ca_file); }},
     {"cache_dir", "the absolute path of a folder",
      [](std::string_view v, Config* c) { return SetText(v, &c->cache_dir); }},
     {"cache_dir_bytes", "a number of bytes, e.g. 4GiB",
      [](std::string_view v, Config* c) { return SetBytes(v, &c->cache_dir_bytes); }},
-    {"s3_endpoint", "the URL of a server",
-     [](std::string_view v, Config* c) { return SetText(v, &c->s3_endpoint); }},
-    {"s3_region", "the name of a region",
-     [](std::string_view v, Config* c) { return SetText(v, &c->s3_region); }},
+    {"s3_endpoint", "the URL of a server", [](std::string_view v, Config* c) { return SetText(v, &c->s3_endpoint); }},
+    {"s3_region", "the name of a region", [](std::string_view v, Config* c) { return SetText(v, &c->s3_region); }},
     {"s3_style", "auto, path, virtual",
      [](std::string_view v, Config* c) {
-       return Choose<Config::S3Style>(v, &c->s3_style, {{"auto", Config::S3Style::kAuto},
-                                                        {"path", Config::S3Style::kPath},
-                                                        {"virtual", Config::S3Style::kVirtual}});
+       return Choose<Config::S3Style>(v, &c->s3_style,
+                                      {{"auto", Config::S3Style::kAuto},
+                                       {"path", Config::S3Style::kPath},
+                                       {"virtual", Config::S3Style::kVirtual}});
      }},
     {"mirror", "off, the path of a folder, s3://BUCKET/NAME",
      [](std::string_view v, Config* c) {
@@ -195,8 +186,7 @@ constexpr Key kKeys[] = {
      [](std::string_view v, Config* c) {
        return Choose<bool>(v, &c->mirror_fails, {{"warn", false}, {"fail", true}});
      }},
-    {"trace", "0, 1, 2, 3",
-     [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},
+    {"trace", "0, 1, 2, 3", [](std::string_view v, Config* c) { return SetInt(v, 0, 3, &c->trace); }},
 };
 
 std::string KeyNames() {
@@ -224,11 +214,11 @@ Status ApplyOne(std::string_view name, std::string_view value, Config* config) {
   for (const Key& key : kKeys) {
     if (key.name != name) continue;
     if (key.set(value, config)) return OkStatus();
-    return InvalidArgumentError("h5zarr configuration: " + std::string(name) + "=" +
-                                std::string(value) + " is not one of: " + std::string(key.values));
+    return InvalidArgumentError("h5zarr configuration: " + std::string(name) + "=" + std::string(value) +
+                                " is not one of: " + std::string(key.values));
   }
-  return InvalidArgumentError("h5zarr configuration: unknown key '" + std::string(name) +
-                              "'; the valid keys are " + KeyNames());
+  return InvalidArgumentError("h5zarr configuration: unknown key '" + std::string(name) + "'; the valid keys are " +
+                              KeyNames());
 }
 
 }  // namespace

@@ -41,12 +41,12 @@ struct DType {
   };
 
   Kind kind = Kind::kRaw;
-  uint64_t item_bytes = 0;           // of one element in memory; sizeof(VlenRef) for vlen kinds
-  Endian endian = Endian::kLittle;   // of multi-byte numbers and UTF-32; for kStruct see the fields
-  std::string format;                // "", or of kFloat "bfloat16", "float8_e4m3", …, of kInt and kUint "int4", …
-  std::string unit;                  // kDatetime, kTimedelta: "ns", "s", "D", …, "generic"
-  uint64_t scale_factor = 1;         // kDatetime, kTimedelta: one tick is scale_factor units
-  std::vector<DTypeField> fields;    // kStruct, in order, at increasing offsets
+  uint64_t item_bytes = 0;          // of one element in memory; sizeof(VlenRef) for vlen kinds
+  Endian endian = Endian::kLittle;  // of multi-byte numbers and UTF-32; for kStruct see the fields
+  std::string format;               // "", or of kFloat "bfloat16", "float8_e4m3", …, of kInt and kUint "int4", …
+  std::string unit;                 // kDatetime, kTimedelta: "ns", "s", "D", …, "generic"
+  uint64_t scale_factor = 1;        // kDatetime, kTimedelta: one tick is scale_factor units
+  std::vector<DTypeField> fields;   // kStruct, in order, at increasing offsets
 
   bool is_vlen() const { return kind == Kind::kString || kind == Kind::kVlenBytes; }
   // True where byte order matters to the element as a whole (not for structs).

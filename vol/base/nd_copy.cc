@@ -27,16 +27,14 @@ struct LoopNest {
 };
 
 uint64_t Magnitude(int64_t stride_bytes) {
-  return stride_bytes < 0 ? 0 - static_cast<uint64_t>(stride_bytes)
-                          : static_cast<uint64_t>(stride_bytes);
+  return stride_bytes < 0 ? 0 - static_cast<uint64_t>(stride_bytes) : static_cast<uint64_t>(stride_bytes);
 }
 
 // True when stepping `outer` once equals stepping `inner` through all of its count.
 bool Continues(int64_t outer_stride_bytes, int64_t inner_stride_bytes, uint64_t inner_count) {
   int64_t whole_bytes;
   return inner_count <= INT64_MAX &&
-         !__builtin_mul_overflow(inner_stride_bytes, static_cast<int64_t>(inner_count),
-                                 &whole_bytes) &&
+         !__builtin_mul_overflow(inner_stride_bytes, static_cast<int64_t>(inner_count), &whole_bytes) &&
          whole_bytes == outer_stride_bytes;
 }
 
@@ -51,8 +49,7 @@ void SortByTargetStride(LoopNest& nest) {
   for (Dim* d = first; d != last; ++d) {
     const Dim dim = *d;
     Dim* place = d;
-    while (place != first &&
-           Magnitude(place[-1].target_stride_bytes) < Magnitude(dim.target_stride_bytes)) {
+    while (place != first && Magnitude(place[-1].target_stride_bytes) < Magnitude(dim.target_stride_bytes)) {
       *place = place[-1];
       --place;
     }
@@ -87,9 +84,8 @@ void JoinDims(LoopNest& nest) {
 }
 
 // False when there is no element at all. REQUIRES: counts.size() <= kMaxRank.
-bool MakeLoopNest(std::span<const int64_t> source_strides_bytes,
-                  std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts,
-                  uint64_t elem_bytes, LoopNest& nest) {
+bool MakeLoopNest(std::span<const int64_t> source_strides_bytes, std::span<const int64_t> target_strides_bytes,
+                  std::span<const uint64_t> counts, uint64_t elem_bytes, LoopNest& nest) {
   nest.run_bytes = elem_bytes;
   if (elem_bytes == 0) return false;
   for (std::size_t d = 0; d < counts.size(); ++d) {
@@ -128,14 +124,11 @@ struct ShortRunMove {
 
 struct RunMove {
   std::size_t run_bytes;
-  void operator()(std::byte* target, const std::byte* source) const {
-    std::memcpy(target, source, run_bytes);
-  }
+  void operator()(std::byte* target, const std::byte* source) const { std::memcpy(target, source, run_bytes); }
 };
 
 template <typename Move>
-void MoveRow(const std::byte* source, std::byte* target, const Dim& dim, uint64_t count,
-             const Move& move) {
+void MoveRow(const std::byte* source, std::byte* target, const Dim& dim, uint64_t count, const Move& move) {
   for (uint64_t i = 0; i < count; ++i) {
     move(target, source);
     source += dim.source_stride_bytes;
@@ -144,11 +137,9 @@ void MoveRow(const std::byte* source, std::byte* target, const Dim& dim, uint64_
 }
 
 template <typename Move>
-void MovePlane(const std::byte* source, std::byte* target, const Dim& outer, const Dim& inner,
-               const Move& move) {
+void MovePlane(const std::byte* source, std::byte* target, const Dim& outer, const Dim& inner, const Move& move) {
   const bool transposed =
-      Magnitude(inner.source_stride_bytes) > Magnitude(outer.source_stride_bytes) &&
-      outer.source_stride_bytes != 0;
+      Magnitude(inner.source_stride_bytes) > Magnitude(outer.source_stride_bytes) && outer.source_stride_bytes != 0;
   const uint64_t tile_rows = transposed ? kTileElems : outer.count;
   const uint64_t tile_columns = transposed ? kTileElems : inner.count;
   for (uint64_t row = 0; row < outer.count; row += tile_rows) {
@@ -159,8 +150,7 @@ void MovePlane(const std::byte* source, std::byte* target, const Dim& outer, con
         const int64_t i = static_cast<int64_t>(r);
         const int64_t j = static_cast<int64_t>(column);
         MoveRow(source + i * outer.source_stride_bytes + j * inner.source_stride_bytes,
-                target + i * outer.target_stride_bytes + j * inner.target_stride_bytes, inner,
-                columns, move);
+                target + i * outer.target_stride_bytes + j * inner.target_stride_bytes, inner, columns, move);
       }
     }
   }
@@ -212,15 +202,14 @@ void MoveRuns(const LoopNest& nest, const std::byte* source, std::byte* target) 
 
 }  // namespace
 
-void CopyStrided(const std::byte* source, std::span<const int64_t> source_strides_bytes,
-                 std::byte* target, std::span<const int64_t> target_strides_bytes,
-                 std::span<const uint64_t> counts, uint64_t elem_bytes) {
+void CopyStrided(const std::byte* source, std::span<const int64_t> source_strides_bytes, std::byte* target,
+                 std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts, uint64_t elem_bytes) {
   if (counts.size() > kMaxRank) {
     for (uint64_t i = 0; i < counts[0]; ++i) {
       const int64_t step = static_cast<int64_t>(i);
       CopyStrided(source + step * source_strides_bytes[0], source_strides_bytes.subspan(1),
-                  target + step * target_strides_bytes[0], target_strides_bytes.subspan(1),
-                  counts.subspan(1), elem_bytes);
+                  target + step * target_strides_bytes[0], target_strides_bytes.subspan(1), counts.subspan(1),
+                  elem_bytes);
     }
     return;
   }
@@ -229,12 +218,12 @@ void CopyStrided(const std::byte* source, std::span<const int64_t> source_stride
   MoveRuns(nest, source, target);
 }
 
-void FillStrided(std::byte* target, std::span<const int64_t> target_strides_bytes,
-                 std::span<const uint64_t> counts, ByteSpan value) {
+void FillStrided(std::byte* target, std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts,
+                 ByteSpan value) {
   if (counts.size() > kMaxRank) {
     for (uint64_t i = 0; i < counts[0]; ++i) {
-      FillStrided(target + static_cast<int64_t>(i) * target_strides_bytes[0],
-                  target_strides_bytes.subspan(1), counts.subspan(1), value);
+      FillStrided(target + static_cast<int64_t>(i) * target_strides_bytes[0], target_strides_bytes.subspan(1),
+                  counts.subspan(1), value);
     }
     return;
   }
@@ -279,8 +268,7 @@ bool IsAll(ByteSpan bytes, ByteSpan value) {
          std::memcmp(bytes.data(), bytes.data() + value.size(), bytes.size() - value.size()) == 0;
 }
 
-void ContiguousStrides(std::span<const uint64_t> shape, uint64_t elem_bytes,
-                       std::span<int64_t> strides_bytes) {
+void ContiguousStrides(std::span<const uint64_t> shape, uint64_t elem_bytes, std::span<int64_t> strides_bytes) {
   uint64_t stride_bytes = elem_bytes;
   for (std::size_t d = shape.size(); d-- > 0;) {
     strides_bytes[d] = static_cast<int64_t>(stride_bytes);

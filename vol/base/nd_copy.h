@@ -17,13 +17,12 @@ namespace h5zarr {
 // at sum(i_d * strides_bytes[d]) from either base. Strides may be negative or zero. The three spans
 // have equal size (0 copies a single element). Contiguous inner runs are found and copied whole.
 // The caller has checked that every address is within its buffer. Thread-safe on disjoint targets.
-void CopyStrided(const std::byte* source, std::span<const int64_t> source_strides_bytes,
-                 std::byte* target, std::span<const int64_t> target_strides_bytes,
-                 std::span<const uint64_t> counts, uint64_t elem_bytes);
+void CopyStrided(const std::byte* source, std::span<const int64_t> source_strides_bytes, std::byte* target,
+                 std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts, uint64_t elem_bytes);
 
 // Writes `value` (elem_bytes long) to every element of the strided `target`.
-void FillStrided(std::byte* target, std::span<const int64_t> target_strides_bytes,
-                 std::span<const uint64_t> counts, ByteSpan value);
+void FillStrided(std::byte* target, std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts,
+                 ByteSpan value);
 
 // Writes `value` repeatedly over the whole of `target`. REQUIRES: target.size() % value.size() == 0.
 void FillContiguous(MutableByteSpan target, ByteSpan value);
@@ -32,8 +31,7 @@ void FillContiguous(MutableByteSpan target, ByteSpan value);
 bool IsAll(ByteSpan bytes, ByteSpan value);
 
 // Strides in bytes of a C-contiguous array of `shape`, written to `strides_bytes` (equal sizes).
-void ContiguousStrides(std::span<const uint64_t> shape, uint64_t elem_bytes,
-                       std::span<int64_t> strides_bytes);
+void ContiguousStrides(std::span<const uint64_t> shape, uint64_t elem_bytes, std::span<int64_t> strides_bytes);
 
 }  // namespace h5zarr
 

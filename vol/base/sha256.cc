@@ -27,12 +27,9 @@ Result<const Functions*> LoadFunctions() {
   H5ZARR_ASSIGN_OR_RETURN(const SystemLibrary library,
                           SystemLibrary::Load("SHA-256", {"libcrypto.so.3", "libcrypto.so.1.1"}));
   Functions found;
-  if (!library.Find("EVP_MD_CTX_new", &found.context_new) ||
-      !library.Find("EVP_MD_CTX_free", &found.context_free) ||
-      !library.Find("EVP_sha256", &found.sha256) ||
-      !library.Find("EVP_DigestInit_ex", &found.init) ||
-      !library.Find("EVP_DigestUpdate", &found.update) ||
-      !library.Find("EVP_DigestFinal_ex", &found.final)) {
+  if (!library.Find("EVP_MD_CTX_new", &found.context_new) || !library.Find("EVP_MD_CTX_free", &found.context_free) ||
+      !library.Find("EVP_sha256", &found.sha256) || !library.Find("EVP_DigestInit_ex", &found.init) ||
+      !library.Find("EVP_DigestUpdate", &found.update) || !library.Find("EVP_DigestFinal_ex", &found.final)) {
     return UnsupportedError("SHA-256 needs a newer libcrypto");
   }
   // (libcrypto 3 looks for the algorithm of EVP_sha256() at each use.)

@@ -12,7 +12,10 @@ namespace h5zarr {
 // looked for may be there and well, and the next attempt may find it.
 inline bool IsShortage(const Status& status) {
   switch (status.errno_value()) {
-    case EMFILE: case ENFILE: case ENOMEM: case ENOBUFS: return !status.ok();
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS: return !status.ok();
     default: return false;
   }
 }

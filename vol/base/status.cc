@@ -45,47 +45,36 @@ Status Status::WithContext(std::string_view context) const {
   return Status(code_, std::move(message), errno_value_);
 }
 
-Status InvalidArgumentError(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-Status NotFoundError(std::string message) {
-  return Status(StatusCode::kNotFound, std::move(message));
-}
-Status AlreadyExistsError(std::string message) {
-  return Status(StatusCode::kAlreadyExists, std::move(message));
-}
-Status PermissionDeniedError(std::string message) {
-  return Status(StatusCode::kPermissionDenied, std::move(message));
-}
-Status CorruptError(std::string message) {
-  return Status(StatusCode::kCorrupt, std::move(message));
-}
-Status UnsupportedError(std::string message) {
-  return Status(StatusCode::kUnsupported, std::move(message));
-}
-Status OutOfRangeError(std::string message) {
-  return Status(StatusCode::kOutOfRange, std::move(message));
-}
-Status NoSpaceError(std::string message) {
-  return Status(StatusCode::kNoSpace, std::move(message));
-}
-Status ChangedError(std::string message) {
-  return Status(StatusCode::kChanged, std::move(message));
-}
-Status InternalError(std::string message) {
-  return Status(StatusCode::kInternal, std::move(message));
-}
+Status InvalidArgumentError(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
+Status NotFoundError(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
+Status AlreadyExistsError(std::string message) { return Status(StatusCode::kAlreadyExists, std::move(message)); }
+Status PermissionDeniedError(std::string message) { return Status(StatusCode::kPermissionDenied, std::move(message)); }
+Status CorruptError(std::string message) { return Status(StatusCode::kCorrupt, std::move(message)); }
+Status UnsupportedError(std::string message) { return Status(StatusCode::kUnsupported, std::move(message)); }
+Status OutOfRangeError(std::string message) { return Status(StatusCode::kOutOfRange, std::move(message)); }
+Status NoSpaceError(std::string message) { return Status(StatusCode::kNoSpace, std::move(message)); }
+Status ChangedError(std::string message) { return Status(StatusCode::kChanged, std::move(message)); }
+Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
 
 Status ErrnoError(int errno_value, std::string message) {
   message += ": ";
   message += std::strerror(errno_value);
   StatusCode code = StatusCode::kIo;
   switch (errno_value) {
-    case ENOENT: case ENOTDIR: code = StatusCode::kNotFound; break;
-    case EEXIST: case ENOTEMPTY: code = StatusCode::kAlreadyExists; break;
-    case EACCES: case EPERM: case EROFS: code = StatusCode::kPermissionDenied; break;
-    case ENOSPC: case EDQUOT: case EFBIG: case ENOMEM: code = StatusCode::kNoSpace; break;
-    case ENAMETOOLONG: case EINVAL: case ELOOP: code = StatusCode::kInvalidArgument; break;
+    case ENOENT:
+    case ENOTDIR: code = StatusCode::kNotFound; break;
+    case EEXIST:
+    case ENOTEMPTY: code = StatusCode::kAlreadyExists; break;
+    case EACCES:
+    case EPERM:
+    case EROFS: code = StatusCode::kPermissionDenied; break;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case ENOMEM: code = StatusCode::kNoSpace; break;
+    case ENAMETOOLONG:
+    case EINVAL:
+    case ELOOP: code = StatusCode::kInvalidArgument; break;
     default: break;
   }
   return Status(code, std::move(message), errno_value);

@@ -74,7 +74,7 @@ Status ErrnoError(int errno_value, std::string message);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT: implicit on purpose
   Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {  // NOLINT
     if (std::get<1>(state_).ok()) {
       state_.template emplace<1>(StatusCode::kInternal, "Result made from an ok Status");
@@ -103,8 +103,8 @@ class [[nodiscard]] Result {
 #define H5ZARR_CONCAT(a, b) H5ZARR_CONCAT_INNER(a, b)
 
 // Returns the Status from the enclosing function unless `expr` is ok.
-#define H5ZARR_RETURN_IF_ERROR(expr)                              \
-  do {                                                            \
+#define H5ZARR_RETURN_IF_ERROR(expr)                                                        \
+  do {                                                                                      \
     if (::h5zarr::Status h5zarr_status = (expr); !h5zarr_status.ok()) return h5zarr_status; \
   } while (0)
 

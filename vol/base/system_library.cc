@@ -4,8 +4,7 @@
 
 namespace h5zarr {
 
-Result<SystemLibrary> SystemLibrary::Load(std::string_view purpose,
-                                          std::initializer_list<const char*> names) {
+Result<SystemLibrary> SystemLibrary::Load(std::string_view purpose, std::initializer_list<const char*> names) {
   std::string why;
   for (const char* name : names) {
     if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return SystemLibrary(handle);

@@ -18,8 +18,7 @@ class SystemLibrary {
  public:
   // The first of `names` that loads; it is never unloaded. kUnsupported where none does, saying what
   // `purpose` needs and why it is not to be had. Thread-safe.
-  static Result<SystemLibrary> Load(std::string_view purpose,
-                                    std::initializer_list<const char*> names);
+  static Result<SystemLibrary> Load(std::string_view purpose, std::initializer_list<const char*> names);
 
   // False where the library has no function of that name. Thread-safe.
   template <typename Function>

@@ -14,14 +14,11 @@ std::atomic<int> trace_level = 0;
 
 void RaiseTraceLevel(TraceLevel level) {
   int now = trace_level.load(std::memory_order_relaxed);
-  while (now < static_cast<int>(level) &&
-         !trace_level.compare_exchange_weak(now, static_cast<int>(level))) {
+  while (now < static_cast<int>(level) && !trace_level.compare_exchange_weak(now, static_cast<int>(level))) {
   }
 }
 
-bool Tracing(TraceLevel level) {
-  return trace_level.load(std::memory_order_relaxed) >= static_cast<int>(level);
-}
+bool Tracing(TraceLevel level) { return trace_level.load(std::memory_order_relaxed) >= static_cast<int>(level); }
 
 void Trace(std::string_view line) {
   std::string text = "h5zarr: ";

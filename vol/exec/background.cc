@@ -143,8 +143,8 @@ JobPtr Background::Submit(uint64_t held_bytes, std::function<Status()> work) {
     }
     if (state.started) {
       state.changed.wait(lock, [&] {
-        return state.held_bytes == 0 || (held_bytes <= state.budget_bytes &&
-                                         state.held_bytes <= state.budget_bytes - held_bytes);
+        return state.held_bytes == 0 ||
+               (held_bytes <= state.budget_bytes && state.held_bytes <= state.budget_bytes - held_bytes);
       });
       state.queue.push_back({job, held_bytes});
       state.held_bytes += held_bytes;

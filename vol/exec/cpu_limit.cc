@@ -62,8 +62,7 @@ int CpusOfV1(const std::string& group_directory) {
 
 // The tightest limit from `group` up to the mount itself. Inside a container the path named by
 // /proc is often that of the host, of which only the top (the container's own group) is visible.
-int TightestUpwards(int (*cpus_of)(const std::string&), const std::string& mount,
-                    std::string_view group) {
+int TightestUpwards(int (*cpus_of)(const std::string&), const std::string& mount, std::string_view group) {
   int cpus = cpus_of(mount);
   while (!group.empty() && group != "/") {
     cpus = Tighter(cpus, cpus_of(mount + std::string(group)));

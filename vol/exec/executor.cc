@@ -140,8 +140,7 @@ class Backend {
   // more (a slow file system is worth more threads than CPUs) gets them from a pool of ours.
   static int ThreadsOfTbb() {
     return static_cast<int>(std::min<std::size_t>(
-        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism),
-        kMaxThreads));
+        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism), kMaxThreads));
   }
 
   const pid_t pid_;
@@ -200,8 +199,7 @@ int Executor::threads() {
 
 void Executor::SetSerial(bool serial) { state_->serial.store(serial); }
 
-Status Executor::ParallelFor(std::size_t count, double cost_ns,
-                             const std::function<Status(std::size_t)>& task) {
+Status Executor::ParallelFor(std::size_t count, double cost_ns, const std::function<Status(std::size_t)>& task) {
   const bool worth_it = count > 1 && cost_ns >= kSerialBelowNs;
   if (!worth_it || in_parallel_run || state_->serial.load() || threads() == 1) {
     for (std::size_t i = 0; i < count; ++i) H5ZARR_RETURN_IF_ERROR(RunTask(task, i));

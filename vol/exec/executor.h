@@ -33,8 +33,7 @@ class Executor {
   // estimate of the work of *all* tasks: under kSerialBelowNs, or when SetSerial(true), or with one
   // thread, everything runs on the calling thread in order. Blocks; may be called from several
   // threads, and from within a task of a parallel run (then everything runs on that task's thread).
-  Status ParallelFor(std::size_t count, double cost_ns,
-                     const std::function<Status(std::size_t)>& task);
+  Status ParallelFor(std::size_t count, double cost_ns, const std::function<Status(std::size_t)>& task);
 
   // How many threads a parallel run would use at most (at least 1).
   int threads();

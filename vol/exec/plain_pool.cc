@@ -29,8 +29,7 @@ struct PlainPool::Shared {
   bool stopping = false;  // guarded by mutex
 };
 
-PlainPool::PlainPool(int max_helpers)
-    : max_helpers_(std::max(0, max_helpers)), shared_(std::make_shared<Shared>()) {}
+PlainPool::PlainPool(int max_helpers) : max_helpers_(std::max(0, max_helpers)), shared_(std::make_shared<Shared>()) {}
 
 PlainPool::~PlainPool() {
   const std::lock_guard<std::mutex> lock(shared_->mutex);

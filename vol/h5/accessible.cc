@@ -37,8 +37,7 @@ bool IsProbe(hid_t fapl) {
 
 bool IsOnThisMachine(const FileName& name, const Config& config) {
   const StoreFileKind kind = FindStoreFile(name.path);
-  return HasRootDocument(name.path) || FindIcechunk(name.path) ||
-         kind == StoreFileKind::kReferences ||
+  return HasRootDocument(name.path) || FindIcechunk(name.path) || kind == StoreFileKind::kReferences ||
          ((kind != StoreFileKind::kNone || IsFolder(name.path)) && IsStore(name.path, config));
 }
 
@@ -72,8 +71,7 @@ Status AnswerAccessible(H5VL_file_specific_args_t* args, hid_t dxpl, void** requ
   H5VL_file_specific_args_t native_args = *args;
   H5ZARR_ASSIGN_OR_RETURN(const Handle native_fapl, NativeFapl(question.fapl_id));
   native_args.args.is_accessible.fapl_id = native_fapl.get();
-  const herr_t result =
-      H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request);
+  const herr_t result = H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request);
   if (result >= 0) return OkStatus();
   if (!probe) return host::AlreadyReported();
   *question.accessible = false;

@@ -43,28 +43,25 @@ Result<std::string> NameOfAttribute(void* owner, const H5VL_loc_params_t& loc) {
   return name;
 }
 
-void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t type,
-                  hid_t space, hid_t acpl, hid_t aapl, hid_t dxpl, void** request) {
+void* attr_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t type, hid_t space, hid_t acpl,
+                  hid_t aapl, hid_t dxpl, void** request) {
   return PathGuardPointer("attr_create", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
     H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
-    if (at.store() != nullptr && at.node != nullptr &&
-        shadow::TracksAttributeOrder(at.node->node.attributes())) {
+    if (at.store() != nullptr && at.node != nullptr && shadow::TracksAttributeOrder(at.node->node.attributes())) {
       H5ZARR_RETURN_IF_ERROR(at.store()->CompleteAttributes(at.node));
     }
-    void* under = H5VLattr_create(at.under(), &at.loc, host::NativeConnector(), name, type, space,
-                                  acpl, aapl, dxpl, request);
+    void* under =
+        H5VLattr_create(at.under(), &at.loc, host::NativeConnector(), name, type, space, acpl, aapl, dxpl, request);
     if (under != nullptr && at.store() != nullptr) at.store()->NoteNewAttribute(at.node, name);
     return WrapAttribute(under, at.object, at.node, name);
   });
 }
 
-void* attr_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t aapl, hid_t dxpl,
-                void** request) {
+void* attr_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t aapl, hid_t dxpl, void** request) {
   return PathGuardPointer("attr_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
-    void* under = H5VLattr_open(at.under(), &at.loc, host::NativeConnector(), name, aapl, dxpl,
-                                request);
+    void* under = H5VLattr_open(at.under(), &at.loc, host::NativeConnector(), name, aapl, dxpl, request);
     std::string full_name;
     if (under != nullptr && at.store() != nullptr) {
       if (name != nullptr) {
@@ -85,8 +82,8 @@ herr_t attr_write(void* opaque, hid_t type, const void* buffer, hid_t dxpl, void
   return host::Guard("attr_write", [&]() -> Status {
     Object* object = AsObject(opaque);
     H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_write(
-        object->native.under, host::NativeConnector(), type, buffer, dxpl, request)));
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLattr_write(object->native.under, host::NativeConnector(), type, buffer, dxpl, request)));
     if (object->store != nullptr) {
       object->store->NoteAttribute(object->node, object->attribute_name);
     }
@@ -106,13 +103,11 @@ herr_t attr_get(void* opaque, H5VL_attr_get_args_t* args, hid_t dxpl, void** req
       loc = &native_args.args.get_name.loc_params;
     }
     if (loc == nullptr) {
-      return NativeStatus(
-          H5VLattr_get(UnderOf(opaque), host::NativeConnector(), args, dxpl, request));
+      return NativeStatus(H5VLattr_get(UnderOf(opaque), host::NativeConnector(), args, dxpl, request));
     }
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, name));
     *loc = at.loc;
-    return NativeStatus(
-        H5VLattr_get(at.under(), host::NativeConnector(), &native_args, dxpl, request));
+    return NativeStatus(H5VLattr_get(at.under(), host::NativeConnector(), &native_args, dxpl, request));
   });
 }
 
@@ -124,14 +119,14 @@ Result<std::string> DoomedName(const Object* object, const H5VL_loc_params_t* lo
     case H5VL_ATTR_DELETE_BY_IDX: {
       H5VL_loc_params_t by_index = host::LocSelf(loc->obj_type);
       by_index.type = H5VL_OBJECT_BY_IDX;
-      const char* owner =
-          loc->type == H5VL_OBJECT_BY_NAME ? loc->loc_data.loc_by_name.name : ".";
-      by_index.loc_data.loc_by_idx = {owner, args->args.delete_by_idx.idx_type,
-                                      args->args.delete_by_idx.order, args->args.delete_by_idx.n,
-                                      H5P_LST_LINK_ACCESS_ID_g};
+      const char* owner = loc->type == H5VL_OBJECT_BY_NAME ? loc->loc_data.loc_by_name.name : ".";
+      by_index.loc_data.loc_by_idx = {owner, args->args.delete_by_idx.idx_type, args->args.delete_by_idx.order,
+                                      args->args.delete_by_idx.n, H5P_LST_LINK_ACCESS_ID_g};
       return NameOfAttribute(object->native.under, by_index);
     }
-    case H5VL_ATTR_RENAME: case H5VL_ATTR_EXISTS: case H5VL_ATTR_ITER: break;
+    case H5VL_ATTR_RENAME:
+    case H5VL_ATTR_EXISTS:
+    case H5VL_ATTR_ITER: break;
   }
   return std::string();
 }
@@ -141,13 +136,15 @@ const char* NameOperatedOn(const H5VL_attr_specific_args_t& args) {
   switch (args.op_type) {
     case H5VL_ATTR_DELETE: return args.args.del.name;
     case H5VL_ATTR_EXISTS: return args.args.exists.name;
-    case H5VL_ATTR_RENAME: case H5VL_ATTR_DELETE_BY_IDX: case H5VL_ATTR_ITER: return nullptr;
+    case H5VL_ATTR_RENAME:
+    case H5VL_ATTR_DELETE_BY_IDX:
+    case H5VL_ATTR_ITER: return nullptr;
   }
   return nullptr;
 }
 
-herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_specific_args_t* args,
-                     hid_t dxpl, void** request) {
+herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_specific_args_t* args, hid_t dxpl,
+                     void** request) {
   return PathGuardValue("attr_specific", [&]() -> Result<herr_t> {
     const bool changes = args->op_type != H5VL_ATTR_EXISTS && args->op_type != H5VL_ATTR_ITER;
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateOwner(opaque, loc, NameOperatedOn(*args)));
@@ -156,14 +153,12 @@ herr_t attr_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_attr_speci
     if (changes && at.store() != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(doomed, DoomedName(at.object, &at.loc, args));
     }
-    const herr_t result =
-        H5VLattr_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
+    const herr_t result = H5VLattr_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     if (at.store() == nullptr) return result;
     if (!doomed.empty()) at.store()->NoteAttribute(at.node, doomed);
     if (args->op_type == H5VL_ATTR_RENAME) {
-      at.store()->NoteRenamedAttribute(at.node, args->args.rename.old_name,
-                                       args->args.rename.new_name);
+      at.store()->NoteRenamedAttribute(at.node, args->args.rename.old_name, args->args.rename.new_name);
     }
     return result;
   });

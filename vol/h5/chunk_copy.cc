@@ -26,8 +26,7 @@ Result<Layout> LayoutOf(const ChunkEnd& end) {
   void* const under = end.native.under;
   H5ZARR_ASSIGN_OR_RETURN(layout.dcpl, transfer::AskDataset(under, H5VL_DATASET_GET_DCPL));
   H5ZARR_ASSIGN_OR_RETURN(layout.type, transfer::AskDataset(under, H5VL_DATASET_GET_TYPE));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle space,
-                          transfer::AskDataset(under, H5VL_DATASET_GET_SPACE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(under, H5VL_DATASET_GET_SPACE));
   hsize_t dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
   unsigned options = 0;
   const int rank = H5Sget_simple_extent_dims(space.get(), dims, nullptr);
@@ -47,8 +46,7 @@ shadow::ChunkForm FormOf(const ChunkEnd& end, const Layout& layout) {
   if (end.array == nullptr) return shadow::ChunkForm::kVerbatim;
   const zarr::Array& array = *end.array;
   const std::span<const uint64_t> unit = array.unit_shape(), object = array.chunk_shape();
-  if (std::equal(unit.begin(), unit.end(), object.begin(), object.end()) &&
-      unit.size() == layout.chunk.size() &&
+  if (std::equal(unit.begin(), unit.end(), object.begin(), object.end()) && unit.size() == layout.chunk.size() &&
       std::equal(unit.begin(), unit.end(), layout.chunk.begin())) {
     return shadow::FormOfStoredChunks(array.metadata(), layout.dcpl.get());
   }
@@ -103,19 +101,17 @@ Result<std::vector<StoredChunk>> StoredChunks(const ChunkEnd& end, const Layout&
   return chunks;
 }
 
-Status CopyChunk(const ChunkEnd& from, const ChunkEnd& to, const Layout& layout,
-                 const StoredChunk& chunk, Reframer& reframe) {
+Status CopyChunk(const ChunkEnd& from, const ChunkEnd& to, const Layout& layout, const StoredChunk& chunk,
+                 Reframer& reframe) {
   std::vector<hsize_t> first(chunk.coords.size());  // its first element
   for (std::size_t d = 0; d < first.size(); ++d) first[d] = chunk.coords[d] * layout.chunk[d];
   Buffer bytes;
   if (from.array != nullptr) {
-    H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored,
-                            from.array->ReadStoredChunk(chunk.coords));
+    H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, from.array->ReadStoredChunk(chunk.coords));
     if (!stored) return Status(StatusCode::kChanged, "a chunk vanished while it was copied");
     bytes = std::move(*stored);
   } else {
-    H5ZARR_ASSIGN_OR_RETURN(bytes,
-                            transfer::ReadByHdf5(from.native.under, first, chunk.length));
+    H5ZARR_ASSIGN_OR_RETURN(bytes, transfer::ReadByHdf5(from.native.under, first, chunk.length));
   }
   H5ZARR_ASSIGN_OR_RETURN(bytes, reframe(std::move(bytes)));
   return to.array != nullptr ? to.array->WriteStoredChunk(chunk.coords, bytes)
@@ -135,8 +131,7 @@ Result<bool> CopyEncodedChunks(const ChunkEnd& from, const ChunkEnd& to) {
   const shadow::ChunkForm from_form = FormOf(from, *source), to_form = FormOf(to, *target);
   if (from_form == shadow::ChunkForm::kOther || to_form == shadow::ChunkForm::kOther) return false;
   const auto elems = CheckedProduct(source->chunk);
-  const auto chunk_bytes =
-      elems ? CheckedMul(*elems, H5Tget_size(source->type.get())) : std::optional<uint64_t>();
+  const auto chunk_bytes = elems ? CheckedMul(*elems, H5Tget_size(source->type.get())) : std::optional<uint64_t>();
   if (!chunk_bytes) return false;
   const Result<std::vector<StoredChunk>> chunks = StoredChunks(from, *source);
   if (chunks.status().code() == StatusCode::kUnsupported) return false;

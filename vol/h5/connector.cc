@@ -145,8 +145,7 @@ Result<void*> Wrap(void* under, H5I_type_t type, const Object* beside) {
   return static_cast<void*>(object.release());
 }
 
-Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner,
-                            std::string name) {
+Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner, std::string name) {
   if (under == nullptr) return host::AlreadyReported();
   auto object = std::make_unique<Object>();
   object->native = {under, H5I_ATTR};
@@ -177,9 +176,7 @@ Status SaveBeforeClose(const Object* object) {
     }
     return OkStatus();
   }
-  return host::CatchAll([&] {
-    return last ? store->SaveForClose() : store->Save(shadow::StoreFile::Purpose::kClose);
-  });
+  return host::CatchAll([&] { return last ? store->SaveForClose() : store->Save(shadow::StoreFile::Purpose::kClose); });
 }
 
 // What asynchronous calls began on a dataset is done when it is closed, and all of it when a file is.
@@ -200,8 +197,7 @@ void LetGo(Object* object) {
   store.Detach(object);
 }
 
-herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t dxpl,
-                   void** request) {
+herr_t CloseObject(const char* operation, void* opaque, NativeClose close, hid_t dxpl, void** request) {
   Object* object = AsObject(opaque);
   const std::shared_ptr<shadow::StoreFile> store = object->store;
   const bool terminating = host::HostIsTerminating();

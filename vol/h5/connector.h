@@ -29,13 +29,13 @@ namespace h5zarr {
 // Made by `initialize` and never destroyed: HDF5 closes files from its exit handler, after our static
 // objects would be gone.
 struct Connector {
-  Config environment_config;      // the defaults with H5ZARR_<KEY> applied
-  Status environment_status;      // a bad value there is reported by the first create or open
+  Config environment_config;                           // the defaults with H5ZARR_<KEY> applied
+  Status environment_status;                           // a bad value there is reported by the first create or open
   std::map<int, std::unique_ptr<Executor>> executors;  // by number of threads (0: auto)
   shadow::StoreRegistry stores;
   RestingStore resting_store;
   NativeFiles native_files;
-  bool has_mounts = false;               // a store was mounted, or a file on one
+  bool has_mounts = false;  // a store was mounted, or a file on one
   bool external_links_registered = false;
   bool filters_registered = false;
   bool registered_at_close = false;  // see RegisterAtClose
@@ -43,10 +43,10 @@ struct Connector {
   // what it gets.
   enum class PostOpen { kNo, kForUs, kForNative };
   PostOpen post_open = PostOpen::kNo;
-  std::string probed_store;       // that IS_ACCESSIBLE found without a connector being named: h5/view_file
+  std::string probed_store;  // that IS_ACCESSIBLE found without a connector being named: h5/view_file
   std::map<std::string, std::weak_ptr<view::Image>> images;  // of stores opened so, by path
-  std::shared_ptr<view::Image> resting_image;  // the last one, if it MayRest
-  std::shared_ptr<RemoteFile> probed_remote;  // what IS_ACCESSIBLE read last, which will be opened next
+  std::shared_ptr<view::Image> resting_image;                // the last one, if it MayRest
+  std::shared_ptr<RemoteFile> probed_remote;                 // what IS_ACCESSIBLE read last, which will be opened next
 };
 Connector& GetConnector();
 // The library closes, or has opened again: identifiers and what was registered ended with it. (HDF5 2.x
@@ -80,17 +80,14 @@ extern const H5VL_blob_class_t kBlobClass;
 extern const H5VL_token_class_t kTokenClass;
 
 inline Object* AsObject(void* object) { return static_cast<Object*>(object); }
-inline void* UnderOf(void* object) {
-  return object != nullptr ? AsObject(object)->native.under : nullptr;
-}
+inline void* UnderOf(void* object) { return object != nullptr ? AsObject(object)->native.under : nullptr; }
 
 // Makes the wrapper of a native object that a callback on `beside` produced. In which store it lies is
 // asked of the object itself: external links, mounts and references lead elsewhere. Takes `under`, which
 // is closed on failure; null (HDF5 failed) is AlreadyReported.
 Result<void*> Wrap(void* under, H5I_type_t type, const Object* beside);
 // The same for an attribute named `name` whose owner is `owner`.
-Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner,
-                            std::string name);
+Result<void*> WrapAttribute(void* under, const Object* beside, const shadow::NodePtr& owner, std::string name);
 
 // Before a counted object goes: its store no longer counts it.
 void LetGo(Object* object);
@@ -99,8 +96,7 @@ void LetGo(Object* object);
 // closes the native object with `close`. When saving fails nothing is closed and -1 returned, so that the
 // program can try again; while the library terminates the failure is printed and the object closed.
 using NativeClose = herr_t (*)(void* under, hid_t connector, hid_t dxpl, void** request);
-herr_t CloseObject(const char* operation, void* object, NativeClose close, hid_t dxpl,
-                   void** request);
+herr_t CloseObject(const char* operation, void* object, NativeClose close, hid_t dxpl, void** request);
 
 // Whether there is a Zarr store at `path`. Looks at a document or two, opens nothing.
 bool IsStorePath(const std::string& path);
@@ -113,9 +109,7 @@ Status RequireWritable(const Object* object);
 Status UndoOnFailure(const Place& place, Status status);
 
 // Turns what a native call returned into a Status.
-inline Status NativeStatus(herr_t result) {
-  return result < 0 ? host::AlreadyReported() : OkStatus();
-}
+inline Status NativeStatus(herr_t result) { return result < 0 ? host::AlreadyReported() : OkStatus(); }
 
 // External links are opened by a class of ours, once per process: native code would open their targets
 // without us.

@@ -21,8 +21,8 @@ Handle ListWithSuchFill(const NativeHandle& dataset) {
   if (!type.ok() || !shadow::HoldsVlenOrReference(type->get())) return Handle();
   Result<Handle> dcpl = transfer::AskDataset(dataset.get(), H5VL_DATASET_GET_DCPL);
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
-  if (!dcpl.ok() || H5Pget_layout(dcpl->get()) == H5D_VIRTUAL ||
-      H5Pfill_value_defined(dcpl->get(), &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED) {
+  if (!dcpl.ok() || H5Pget_layout(dcpl->get()) == H5D_VIRTUAL || H5Pfill_value_defined(dcpl->get(), &defined) < 0 ||
+      defined != H5D_FILL_VALUE_USER_DEFINED) {
     return Handle();
   }
   return std::move(dcpl).value();
@@ -44,8 +44,8 @@ Status LinkTo(NativeObject object, NativeObject group, const std::string& path, 
   args.args.hard.curr_obj = object.under;
   args.args.hard.curr_loc_params = host::LocSelf(object.type);
   const H5VL_loc_params_t loc = host::LocByName(group.type, path.c_str());
-  const int done = H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl,
-                                   H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr);
+  const int done = H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), lcpl, H5P_LST_LINK_ACCESS_ID_g,
+                                   host::DefaultDxpl(), nullptr);
   return done < 0 ? host::AlreadyReported() : OkStatus();
 }
 
@@ -61,8 +61,8 @@ Status CopyHeader(NativeObject from, NativeObject to) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, host::AttributeNames(from));
   for (const std::string& name : names) {
     H5ZARR_ASSIGN_OR_RETURN(const shadow::NativeAttribute attribute, shadow::ReadNativeAttribute(from, name));
-    H5ZARR_RETURN_IF_ERROR(shadow::WriteNativeAttribute(to, name, attribute.value, attribute.file_type.get(),
-                                                        attribute.name_cset));
+    H5ZARR_RETURN_IF_ERROR(
+        shadow::WriteNativeAttribute(to, name, attribute.value, attribute.file_type.get(), attribute.name_cset));
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::string comment, shadow::ReadNativeComment(from));
   return comment.empty() ? OkStatus() : shadow::WriteNativeComment(to, comment);
@@ -91,8 +91,8 @@ Status CopiedFills::Mend(const NativeHandle& from, NativeObject group, const std
   H5ZARR_RETURN_IF_ERROR(Unlink(group, path));
   const H5VL_loc_params_t self = host::LocSelf(group.type);
   const NativeHandle made(
-      H5VLdataset_create(group.under, &self, host::NativeConnector(), path.c_str(), lcpl.get(), type.get(),
-                         space.get(), dcpl.get(), H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5VLdataset_create(group.under, &self, host::NativeConnector(), path.c_str(), lcpl.get(), type.get(), space.get(),
+                         dcpl.get(), H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_DATASET);
   if (!made.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(made.object()));

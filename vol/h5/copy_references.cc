@@ -95,8 +95,7 @@ Status RetargetAny(H5R_ref_t* reference, const CopyOfTarget& copy_of) {
 
 }  // namespace
 
-Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride,
-                           const Translate& translate) {
+Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride, const Translate& translate) {
   switch (H5Tget_class(type)) {
     case H5T_REFERENCE:
       for (uint64_t i = 0; i < count; ++i) {
@@ -106,16 +105,16 @@ Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t
     case H5T_COMPOUND:
       for (int i = 0; i < H5Tget_nmembers(type); ++i) {
         const Handle member(H5Tget_member_type(type, i));
-        H5ZARR_RETURN_IF_ERROR(TranslateReferences(
-            member.get(), data + H5Tget_member_offset(type, i), count, stride, translate));
+        H5ZARR_RETURN_IF_ERROR(
+            TranslateReferences(member.get(), data + H5Tget_member_offset(type, i), count, stride, translate));
       }
       return OkStatus();
     case H5T_ARRAY: {
       const Handle base(H5Tget_super(type));
       const uint64_t bytes = H5Tget_size(base.get());
       for (uint64_t i = 0; i < count; ++i) {
-        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(), data + i * stride,
-                                                   H5Tget_size(type) / bytes, bytes, translate));
+        H5ZARR_RETURN_IF_ERROR(
+            TranslateReferences(base.get(), data + i * stride, H5Tget_size(type) / bytes, bytes, translate));
       }
       return OkStatus();
     }
@@ -124,8 +123,7 @@ Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t
       for (uint64_t i = 0; i < count; ++i) {
         hvl_t sequence;
         std::memcpy(&sequence, data + i * stride, sizeof sequence);
-        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(),
-                                                   static_cast<std::byte*>(sequence.p), sequence.len,
+        H5ZARR_RETURN_IF_ERROR(TranslateReferences(base.get(), static_cast<std::byte*>(sequence.p), sequence.len,
                                                    H5Tget_size(base.get()), translate));
       }
       return OkStatus();

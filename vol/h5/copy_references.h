@@ -24,8 +24,7 @@ struct Translate {
 };
 
 // Translates the references in `count` elements of `type` in memory, `stride` bytes apart.
-Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride,
-                           const Translate& translate);
+Status TranslateReferences(hid_t type, std::byte* data, uint64_t count, uint64_t stride, const Translate& translate);
 
 // An identifier of an object; takes it over, also on failure.
 Result<Handle> RegisterNative(host::NativeHandle native);

@@ -2,8 +2,7 @@
 
 namespace h5zarr {
 
-Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
-                                  const char* name) {
+Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc, const char* name) {
   H5VL_loc_params_t by_name = host::LocByName(base.type, name);
   H5I_type_t type = H5I_BADID;
   void* under = nullptr;
@@ -11,11 +10,9 @@ Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params
     H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle group,
                             host::OpenByToken(base, host::TokenKey(*loc->loc_data.loc_by_token.token)));
     by_name.obj_type = group.type();
-    under = H5VLobject_open(group.get(), &by_name, host::NativeConnector(), &type,
-                            host::DefaultDxpl(), nullptr);
+    under = H5VLobject_open(group.get(), &by_name, host::NativeConnector(), &type, host::DefaultDxpl(), nullptr);
   } else {
-    under = H5VLobject_open(base.under, &by_name, host::NativeConnector(), &type,
-                            host::DefaultDxpl(), nullptr);
+    under = H5VLobject_open(base.under, &by_name, host::NativeConnector(), &type, host::DefaultDxpl(), nullptr);
   }
   if (under == nullptr) return host::AlreadyReported();
   return host::NativeHandle(under, type);
@@ -47,11 +44,9 @@ Status CopySource::Visit(Object* object) {
   if (object->store != nullptr) {
     H5ZARR_RETURN_IF_ERROR(object->store->Fill(object->node, false));
   }
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links,
-                          host::Links(object->native, H5_INDEX_NAME));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links, host::Links(object->native, H5_INDEX_NAME));
   for (const auto& [name, type] : links) {
-    if ((type == H5L_TYPE_SOFT && expands_soft_) ||
-        (type == H5L_TYPE_EXTERNAL && expands_external_)) {
+    if ((type == H5L_TYPE_SOFT && expands_soft_) || (type == H5L_TYPE_EXTERNAL && expands_external_)) {
       H5ZARR_RETURN_IF_ERROR(Follow(object, name));
     }
     if (type != H5L_TYPE_HARD || shallow_) continue;
@@ -69,8 +64,7 @@ Status CopySource::Follow(Object* group, const std::string& name) {
   const H5VL_loc_params_t loc = host::LocByName(group->native.type, name.c_str());
   H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(group, &loc));
   H5I_type_t type = H5I_BADID;
-  void* under = H5VLobject_open(at.under(), &at.loc, host::NativeConnector(), &type,
-                                host::DefaultDxpl(), nullptr);
+  void* under = H5VLobject_open(at.under(), &at.loc, host::NativeConnector(), &type, host::DefaultDxpl(), nullptr);
   if (under == nullptr) {
     if (TraversalScope::AskedForRepetition()) return host::AlreadyReported();
     ClearErrors();

@@ -14,8 +14,7 @@ namespace h5zarr {
 using OwnedObject = std::unique_ptr<Object, CloseLinked>;
 
 // Opens what a location and a name below it lead to; `loc` may be null.
-Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc,
-                                  const char* name);
+Result<host::NativeHandle> OpenAt(host::NativeObject base, const H5VL_loc_params_t* loc, const char* name);
 
 // Opens the member `name` of a group: of a hard link the object it holds, whatever file is mounted there (HDF5
 // copies that as well); of others what they lead to.

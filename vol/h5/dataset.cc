@@ -32,8 +32,7 @@ struct NewDataset {
 Result<NewDataset> PlanDataset(const shadow::StoreFile& store, hid_t type, hid_t space, hid_t dcpl) {
   NewDataset made;
   if (H5Pget_layout(dcpl) == H5D_VIRTUAL) {
-    H5ZARR_ASSIGN_OR_RETURN(
-        made.virtual_plan, shadow::PlanVirtual(type, space, dcpl, store.config().zarr_format));
+    H5ZARR_ASSIGN_OR_RETURN(made.virtual_plan, shadow::PlanVirtual(type, space, dcpl, store.config().zarr_format));
     made.shadow_dcpl = dcpl;
     return made;
   }
@@ -42,28 +41,25 @@ Result<NewDataset> PlanDataset(const shadow::StoreFile& store, hid_t type, hid_t
   return made;
 }
 
-Result<void*> CreateInStore(const Place& at, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
-                            hid_t dapl, hid_t dxpl, void** request) {
+Result<void*> CreateInStore(const Place& at, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl, hid_t dapl, hid_t dxpl,
+                            void** request) {
   shadow::StoreFile& store = *at.store();
   H5ZARR_ASSIGN_OR_RETURN(NewDataset made, PlanDataset(store, type, space, dcpl));
-  host::NativeHandle native(
-      H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl, type, space,
-                         made.shadow_dcpl, dapl, dxpl, request),
-      H5I_DATASET);
+  host::NativeHandle native(H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl, type, space,
+                                               made.shadow_dcpl, dapl, dxpl, request),
+                            H5I_DATASET);
   if (!native.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   if (identity.fileno != store.fileno()) {
     return InternalError("a dataset was created in another file than its path leads to");
   }
-  const NodePtr node =
-      made.virtual_plan ? store.MakeVirtual(identity.token, std::move(*made.virtual_plan))
-                        : store.MakeDataset(identity.token, std::move(*made.plan));
+  const NodePtr node = made.virtual_plan ? store.MakeVirtual(identity.token, std::move(*made.virtual_plan))
+                                         : store.MakeDataset(identity.token, std::move(*made.plan));
   H5ZARR_ASSIGN_OR_RETURN(node->dataset.committed_type, store.CommittedTypeToken(type));
   shadow::NoteAttributeOrder(dcpl, &node->node.attributes());
   shadow::NoteCreation(shadow::CreationKind::kDataset, dcpl, &node->node.attributes());
   shadow::NoteTimes(store.format_bounds().low, true, dcpl, &node->node.attributes());
-  Status prepared =
-      made.virtual_plan ? OkStatus() : store.OpenArray(node, CacheBytes(dapl)).status();
+  Status prepared = made.virtual_plan ? OkStatus() : store.OpenArray(node, CacheBytes(dapl)).status();
   if (prepared.ok() && at.name != nullptr) prepared = store.NoteCreated(at.object->node, at.name);
   if (!prepared.ok()) {
     native.Close();
@@ -72,15 +68,15 @@ Result<void*> CreateInStore(const Place& at, hid_t lcpl, hid_t type, hid_t space
   return Wrap(native.Release(), H5I_DATASET, at.object);
 }
 
-void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t lcpl,
-                     hid_t type, hid_t space, hid_t dcpl, hid_t dapl, hid_t dxpl, void** request) {
+void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t lcpl, hid_t type, hid_t space,
+                     hid_t dcpl, hid_t dapl, hid_t dxpl, void** request) {
   return PathGuardPointer("dataset_create", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(AsObject(opaque), loc, name));
     if (at.store() != nullptr) {
       return CreateInStore(at, lcpl, type, space, dcpl, dapl, dxpl, request);
     }
-    return Wrap(H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl,
-                                   type, space, dcpl, dapl, dxpl, request),
+    return Wrap(H5VLdataset_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl, type, space, dcpl, dapl,
+                                   dxpl, request),
                 H5I_DATASET, at.object);
   });
 }
@@ -88,8 +84,8 @@ void* dataset_create(void* opaque, const H5VL_loc_params_t* loc, const char* nam
 // What HDF5 opens at a path that is prepared.
 Result<void*> OpenNativeDataset(const Place& at, hid_t dapl, hid_t dxpl, void** request) {
   if (at.node != nullptr && !at.node->broken.ok()) return at.node->broken;
-  void* under = H5VLdataset_open(at.opening.under, &at.opening.loc, host::NativeConnector(),
-                                 at.opening.name, dapl, dxpl, request);
+  void* under = H5VLdataset_open(at.opening.under, &at.opening.loc, host::NativeConnector(), at.opening.name, dapl,
+                                 dxpl, request);
   H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_DATASET, at.object));
   return OpenArrayOf(wrapper, CacheBytes(dapl));
 }
@@ -106,53 +102,48 @@ Result<bool> ObjectExists(host::NativeObject beside, const std::string& path) {
       link.op_type = H5VL_LINK_EXISTS;
       link.args.exists.exists = &exists;
       H5ZARR_RETURN_IF_ERROR(NativeStatus(
-          H5VLlink_specific(beside.under, &loc, host::NativeConnector(), &link,
-                            host::DefaultDxpl(), nullptr)));
+          H5VLlink_specific(beside.under, &loc, host::NativeConnector(), &link, host::DefaultDxpl(), nullptr)));
       if (!exists) return false;
       H5VL_object_specific_args_t object;
       object.op_type = H5VL_OBJECT_EXISTS;
       object.args.exists.exists = &exists;
       H5ZARR_RETURN_IF_ERROR(NativeStatus(
-          H5VLobject_specific(beside.under, &loc, host::NativeConnector(), &object,
-                              host::DefaultDxpl(), nullptr)));
+          H5VLobject_specific(beside.under, &loc, host::NativeConnector(), &object, host::DefaultDxpl(), nullptr)));
       if (!exists) return false;
     }
     if (end == std::string::npos) return true;
   }
 }
 
-void* dataset_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t dapl,
-                   hid_t dxpl, void** request) {
+void* dataset_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t dapl, hid_t dxpl,
+                   void** request) {
   return PathGuardPointer("dataset_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
     return OpenNativeDataset(at, dapl, dxpl, request);
   });
 }
 
-herr_t dataset_read(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[],
-                    hid_t file_spaces[], hid_t dxpl, void* buffers[], void** request) {
+herr_t dataset_read(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[], hid_t file_spaces[],
+                    hid_t dxpl, void* buffers[], void** request) {
   return PathGuard("dataset_read", [&]() -> Status {
     if (count == 1) {
-      const DatasetPart part{AsObject(datasets[0]), mem_types[0], mem_spaces[0], file_spaces[0],
-                             buffers[0], nullptr};
+      const DatasetPart part{AsObject(datasets[0]), mem_types[0], mem_spaces[0], file_spaces[0], buffers[0], nullptr};
       return TransferParts({&part, 1}, false, dxpl, request);
     }
     std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
-      parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i],
-                       buffers[i], nullptr});
+      parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i], buffers[i], nullptr});
     }
     return TransferParts(parts, false, dxpl, request);
   });
 }
 
-herr_t dataset_write(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[],
-                     hid_t file_spaces[], hid_t dxpl, const void* buffers[], void** request) {
+herr_t dataset_write(size_t count, void* datasets[], hid_t mem_types[], hid_t mem_spaces[], hid_t file_spaces[],
+                     hid_t dxpl, const void* buffers[], void** request) {
   return PathGuard("dataset_write", [&]() -> Status {
     std::vector<DatasetPart> parts;
     for (std::size_t i = 0; i < count; ++i) {
-      parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i], nullptr,
-                       buffers[i]});
+      parts.push_back({AsObject(datasets[i]), mem_types[i], mem_spaces[i], file_spaces[i], nullptr, buffers[i]});
     }
     return TransferParts(parts, true, dxpl, request);
   });
@@ -164,8 +155,7 @@ bool IsStoredVirtual(const Object* object) {
 
 // What a program's creation list said of HDF5's own format.
 Status RestoreList(const shadow::NodeState& node, hid_t dcpl) {
-  H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kDataset,
-                                                 node.node.attributes(), dcpl));
+  H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kDataset, node.node.attributes(), dcpl));
   return shadow::RestoreTracking(node.node.attributes(), dcpl);
 }
 
@@ -188,8 +178,8 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
       args->args.get_space.space_id = space.Release();
       return OkStatus();
     }
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLdataset_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLdataset_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
     if (HasArray(object) && args->op_type == H5VL_DATASET_GET_SPACE) {
       const std::vector<uint64_t>& least = object->node->dataset.least_maximum;
       if (least.empty()) return OkStatus();
@@ -200,9 +190,8 @@ herr_t dataset_get(void* opaque, H5VL_dataset_get_args_t* args, hid_t dxpl, void
     }
     if (HasArray(object) && args->op_type == H5VL_DATASET_GET_DCPL) {
       const Handle shadow_dcpl(args->args.get_dcpl.dcpl_id);
-      H5ZARR_ASSIGN_OR_RETURN(
-          Handle restored, shadow::RestoreDcpl(shadow_dcpl.get(), object->node->dataset.layout,
-                                               object->node->dataset.alloc_time));
+      H5ZARR_ASSIGN_OR_RETURN(Handle restored, shadow::RestoreDcpl(shadow_dcpl.get(), object->node->dataset.layout,
+                                                                   object->node->dataset.alloc_time));
       H5ZARR_RETURN_IF_ERROR(RestoreList(*object->node, restored.get()));
       args->args.get_dcpl.dcpl_id = restored.Release();
     } else if (IsStoredVirtual(object) && args->op_type == H5VL_DATASET_GET_DCPL) {
@@ -242,8 +231,8 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
       H5ZARR_RETURN_IF_ERROR(object->store->CompleteAttributes(object->node));
     }
   }
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(
-      H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
   if (!in_store) return NoteVirtualExtent(object, args->args.set_extent.size);
   if (old_shape == new_shape) return OkStatus();
   object->store->NoteWritten(object->node);
@@ -262,8 +251,7 @@ Status SetExtent(Object* object, H5VL_dataset_specific_args_t* args, hid_t dxpl,
   return resized;
 }
 
-herr_t dataset_specific(void* opaque, H5VL_dataset_specific_args_t* args, hid_t dxpl,
-                        void** request) {
+herr_t dataset_specific(void* opaque, H5VL_dataset_specific_args_t* args, hid_t dxpl, void** request) {
   return host::Guard("dataset_specific", [&]() -> Status {
     Object* object = AsObject(opaque);
     switch (args->op_type) {
@@ -281,8 +269,7 @@ herr_t dataset_specific(void* opaque, H5VL_dataset_specific_args_t* args, hid_t 
         }
         break;
     }
-    return NativeStatus(
-        H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request));
+    return NativeStatus(H5VLdataset_specific(object->native.under, host::NativeConnector(), args, dxpl, request));
   });
 }
 
@@ -291,29 +278,24 @@ herr_t dataset_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, vo
     Object* object = AsObject(opaque);
     if (HasArray(object)) {
       H5ZARR_RETURN_IF_ERROR(object->store->CatchUp());
-      H5ZARR_ASSIGN_OR_RETURN(const std::optional<herr_t> answer,
-                              AnswerChunkOperation(object, args));
+      H5ZARR_ASSIGN_OR_RETURN(const std::optional<herr_t> answer, AnswerChunkOperation(object, args));
       if (answer) return *answer;
     } else if (args->op_type == H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE) {
       H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const mapped, VirtualDataset::Of(object));
       if (mapped != nullptr) {
         auto* native = static_cast<H5VL_native_dataset_optional_args_t*>(args->args);
-        H5ZARR_ASSIGN_OR_RETURN(*native->get_vlen_buf_size.size,
-                                VlenBytes(object, native->get_vlen_buf_size.type_id,
-                                          native->get_vlen_buf_size.space_id));
+        H5ZARR_ASSIGN_OR_RETURN(*native->get_vlen_buf_size.size, VlenBytes(object, native->get_vlen_buf_size.type_id,
+                                                                           native->get_vlen_buf_size.space_id));
         return herr_t{0};
       }
     }
-    const herr_t result =
-        H5VLdataset_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
+    const herr_t result = H5VLdataset_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     return result;
   });
 }
 
-herr_t dataset_close(void* object, hid_t dxpl, void** request) {
-  return CloseDataset(AsObject(object), dxpl, request);
-}
+herr_t dataset_close(void* object, hid_t dxpl, void** request) { return CloseDataset(AsObject(object), dxpl, request); }
 
 }  // namespace
 
@@ -353,8 +335,7 @@ Result<void*> OpenArrayOf(void* wrapper, uint64_t cache_bytes) {
   return opened;
 }
 
-const H5VL_dataset_class_t kDatasetClass = {dataset_create, dataset_open,     dataset_read,
-                                            dataset_write,  dataset_get,      dataset_specific,
-                                            dataset_optional, dataset_close};
+const H5VL_dataset_class_t kDatasetClass = {dataset_create, dataset_open,     dataset_read,     dataset_write,
+                                            dataset_get,    dataset_specific, dataset_optional, dataset_close};
 
 }  // namespace h5zarr

@@ -47,20 +47,17 @@ Status RequireChunked(const Object* object) {
 }
 
 // Grid coordinates of the stored chunk at an element offset that HDF5 gave.
-Result<std::vector<uint64_t>> CoordsAt(const Object* object, const Array& array,
-                                       const hsize_t* offset) {
+Result<std::vector<uint64_t>> CoordsAt(const Object* object, const Array& array, const hsize_t* offset) {
   std::vector<uint64_t> coords(array.shape().size(), 0);
   for (std::size_t i = 0; i < RankOf(object, array); ++i) {
     const uint64_t extent = array.unit_shape()[i];
     if (offset[i] >= std::max<uint64_t>(array.shape()[i], 1)) {
-      return OutOfRangeError("chunk offset " + std::to_string(offset[i]) + " of dimension " +
-                             std::to_string(i) + " is beyond the extent " +
-                             std::to_string(array.shape()[i]));
+      return OutOfRangeError("chunk offset " + std::to_string(offset[i]) + " of dimension " + std::to_string(i) +
+                             " is beyond the extent " + std::to_string(array.shape()[i]));
     }
     if (offset[i] % extent != 0) {
-      return InvalidArgumentError("offset " + std::to_string(offset[i]) + " of dimension " +
-                                  std::to_string(i) + " is not the beginning of a chunk of " +
-                                  std::to_string(extent));
+      return InvalidArgumentError("offset " + std::to_string(offset[i]) + " of dimension " + std::to_string(i) +
+                                  " is not the beginning of a chunk of " + std::to_string(extent));
     }
     coords[i] = offset[i] / extent;
   }
@@ -74,8 +71,7 @@ void OffsetOf(const Object* object, const Array& array, const ChunkInfo& chunk, 
 }
 
 // Whether a chunk holds selected elements. H5S_ALL selects everything.
-Result<bool> Intersects(const Object* object, const Array& array, hid_t space,
-                        const ChunkInfo& chunk) {
+Result<bool> Intersects(const Object* object, const Array& array, hid_t space, const ChunkInfo& chunk) {
   if (space == H5S_ALL || H5Sget_select_type(space) == H5S_SEL_ALL) return true;
   const std::size_t rank = RankOf(object, array);
   std::vector<hsize_t> first(rank), last(rank);
@@ -117,8 +113,8 @@ Status InfoByIndex(Object* object, H5VL_native_dataset_get_chunk_info_by_idx_t* 
     }
     return OkStatus();
   }
-  return OutOfRangeError("chunk index " + std::to_string(args->chk_index) +
-                         " is out of range: there are " + std::to_string(index) + " chunks");
+  return OutOfRangeError("chunk index " + std::to_string(args->chk_index) + " is out of range: there are " +
+                         std::to_string(index) + " chunks");
 }
 
 Status InfoByOffset(Object* object, H5VL_native_dataset_get_chunk_info_by_coord_t* args) {
@@ -129,8 +125,7 @@ Status InfoByOffset(Object* object, H5VL_native_dataset_get_chunk_info_by_coord_
   if (args->size != nullptr) *args->size = 0;
   ChunkInfo chunk;
   H5ZARR_ASSIGN_OR_RETURN(chunk.coords, CoordsAt(object, *array, args->offset));
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes,
-                          array->StoredChunkBytes(chunk.coords));
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, array->StoredChunkBytes(chunk.coords));
   if (!bytes) return OkStatus();
   chunk.stored_bytes = *bytes;
   if (args->addr != nullptr) *args->addr = kStoredAddress;
@@ -195,22 +190,20 @@ struct ChunkWriteOfHdf5Version2 {
 Status ReadChunk(Object* object, H5VL_native_dataset_chunk_read_t* args) {
   H5ZARR_RETURN_IF_ERROR(RequireChunked(object));
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> coords,
-                          CoordsAt(object, *array, args->offset));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> coords, CoordsAt(object, *array, args->offset));
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, array->ReadStoredChunk(coords));
   if (!stored) return NotStored(args->offset);
   H5ZARR_ASSIGN_OR_RETURN(const Buffer reported, ToReported(object, *array, std::move(*stored)));
   args->filters = 0;
   if (host::HostVersion().major >= 2) {
-    size_t* const buffer_bytes =
-        reinterpret_cast<ChunkReadOfHdf5Version2*>(args)->buf_size;
+    size_t* const buffer_bytes = reinterpret_cast<ChunkReadOfHdf5Version2*>(args)->buf_size;
     if (buffer_bytes != nullptr) {
       const size_t given = *buffer_bytes;
       *buffer_bytes = reported.size_bytes();
       if (args->buf == nullptr) return OkStatus();
       if (given < reported.size_bytes()) {
-        return InvalidArgumentError("the chunk has " + std::to_string(reported.size_bytes()) +
-                                    " bytes, the buffer " + std::to_string(given));
+        return InvalidArgumentError("the chunk has " + std::to_string(reported.size_bytes()) + " bytes, the buffer " +
+                                    std::to_string(given));
       }
     }
   }
@@ -222,8 +215,7 @@ Status WriteChunk(Object* object, const ChunkWriteOfHdf5Version2* args) {
   H5ZARR_RETURN_IF_ERROR(RequireWritable(object));
   H5ZARR_RETURN_IF_ERROR(RequireChunked(object));
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> coords,
-                          CoordsAt(object, *array, args->offset));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> coords, CoordsAt(object, *array, args->offset));
   const ByteSpan given(static_cast<const std::byte*>(args->buf), args->size);
   H5ZARR_ASSIGN_OR_RETURN(const Buffer stored, FromReported(object, *array, given, args->filters));
   object->store->NoteWritten(object->node);
@@ -234,8 +226,8 @@ Status WriteChunk(Object* object, const ChunkWriteOfHdf5Version2* args) {
 // chunk of nothing but fill.
 bool HasSpaceWithoutChunks(const Object* object, const Array& array) {
   const shadow::DatasetState& dataset = object->node->dataset;
-  return dataset.alloc_time == H5D_ALLOC_TIME_EARLY || dataset.layout == H5D_COMPACT ||
-         array.omitted_fill() || shadow::WrittenAsFill(object->node->node.attributes());
+  return dataset.alloc_time == H5D_ALLOC_TIME_EARLY || dataset.layout == H5D_COMPACT || array.omitted_fill() ||
+         shadow::WrittenAsFill(object->node->node.attributes());
 }
 
 }  // namespace
@@ -257,13 +249,10 @@ Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional
       H5ZARR_RETURN_IF_ERROR(ChunkStorageBytes(object, &native->get_chunk_storage_size));
       return answer;
     case H5VL_NATIVE_DATASET_CHUNK_ITER: {
-      H5ZARR_ASSIGN_OR_RETURN(answer, IterateChunks(object, native->chunk_iter.op,
-                                                    native->chunk_iter.op_data));
+      H5ZARR_ASSIGN_OR_RETURN(answer, IterateChunks(object, native->chunk_iter.op, native->chunk_iter.op_data));
       return answer;
     }
-    case H5VL_NATIVE_DATASET_CHUNK_READ:
-      H5ZARR_RETURN_IF_ERROR(ReadChunk(object, &native->chunk_read));
-      return answer;
+    case H5VL_NATIVE_DATASET_CHUNK_READ: H5ZARR_RETURN_IF_ERROR(ReadChunk(object, &native->chunk_read)); return answer;
     case H5VL_NATIVE_DATASET_CHUNK_WRITE: {
       const H5VL_native_dataset_chunk_write_t& old = native->chunk_write;
       ChunkWriteOfHdf5Version2 write{old.offset, old.filters, old.size, old.buf};
@@ -271,17 +260,13 @@ Result<std::optional<herr_t>> AnswerChunkOperation(Object* object, H5VL_optional
       H5ZARR_RETURN_IF_ERROR(WriteChunk(object, &write));
       return answer;
     }
-    case H5VL_NATIVE_DATASET_GET_OFFSET:
-      *native->get_offset.offset = HADDR_UNDEF;
-      return answer;
+    case H5VL_NATIVE_DATASET_GET_OFFSET: *native->get_offset.offset = HADDR_UNDEF; return answer;
     case H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE: {
       H5ZARR_ASSIGN_OR_RETURN(*native->get_vlen_buf_size.size,
-                              VlenBytes(object, native->get_vlen_buf_size.type_id,
-                                        native->get_vlen_buf_size.space_id));
+                              VlenBytes(object, native->get_vlen_buf_size.type_id, native->get_vlen_buf_size.space_id));
       return answer;
     }
-    default:
-      return std::optional<herr_t>();
+    default: return std::optional<herr_t>();
   }
 }
 
@@ -290,14 +275,12 @@ Result<hsize_t> StorageBytes(Object* object) {
   if (array->dirty()) H5ZARR_RETURN_IF_ERROR(array->Flush());
   H5ZARR_ASSIGN_OR_RETURN(const hsize_t stored_bytes, array->StoredBytes());
   const shadow::DatasetState& dataset = object->node->dataset;
-  if (stored_bytes > 0 && dataset.alloc_time != H5D_ALLOC_TIME_EARLY &&
-      dataset.layout != H5D_COMPACT) {
+  if (stored_bytes > 0 && dataset.alloc_time != H5D_ALLOC_TIME_EARLY && dataset.layout != H5D_COMPACT) {
     return stored_bytes;
   }
   if (!HasSpaceWithoutChunks(object, *array)) return stored_bytes;
   const auto elems = CheckedProduct(array->shape());
-  const auto all_bytes =
-      elems ? CheckedMul(*elems, dataset.element.dtype.item_bytes) : std::optional<uint64_t>();
+  const auto all_bytes = elems ? CheckedMul(*elems, dataset.element.dtype.item_bytes) : std::optional<uint64_t>();
   return std::max<hsize_t>(stored_bytes, all_bytes.value_or(0));
 }
 
@@ -309,8 +292,7 @@ Result<H5D_space_status_t> SpaceStatus(Object* object) {
   H5ZARR_ASSIGN_OR_RETURN(Array* const array, ArrayOf(object));
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<ChunkInfo>* chunks, ListChunks(object));
   if (chunks->empty()) {
-    return HasSpaceWithoutChunks(object, *array) ? H5D_SPACE_STATUS_ALLOCATED
-                                                 : H5D_SPACE_STATUS_NOT_ALLOCATED;
+    return HasSpaceWithoutChunks(object, *array) ? H5D_SPACE_STATUS_ALLOCATED : H5D_SPACE_STATUS_NOT_ALLOCATED;
   }
   if (dataset.layout != H5D_CHUNKED) return H5D_SPACE_STATUS_ALLOCATED;
   uint64_t grid = 1;

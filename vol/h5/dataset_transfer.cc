@@ -23,10 +23,9 @@ Status TransferNative(const DatasetPart& part, bool write, hid_t dxpl, void** re
   const hid_t native = host::NativeConnector();
   std::optional<host::FreshContext> context;
   if (dxpl != H5P_DEFAULT && dxpl != host::DefaultDxpl()) context.emplace();
-  return NativeStatus(write ? H5VLdataset_write(1, &under, native, &mem_type, &mem_space,
-                                                &file_space, dxpl, &write_buffer, request)
-                            : H5VLdataset_read(1, &under, native, &mem_type, &mem_space,
-                                               &file_space, dxpl, &read_buffer, request));
+  return NativeStatus(
+      write ? H5VLdataset_write(1, &under, native, &mem_type, &mem_space, &file_space, dxpl, &write_buffer, request)
+            : H5VLdataset_read(1, &under, native, &mem_type, &mem_space, &file_space, dxpl, &read_buffer, request));
 }
 
 // A virtual dataset is HDF5's until a source of it turns out to lie behind a link into a store.
@@ -42,8 +41,7 @@ Status TransferByHdf5(const DatasetPart& part, bool write, hid_t dxpl, void** re
   return part.object->virtual_data->Transfer(part, write, dxpl);
 }
 
-Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part,
-                                             const shadow::ReferenceResolver* references) {
+Result<transfer::DatasetTransfer> TransferOf(const DatasetPart& part, const shadow::ReferenceResolver* references) {
   const shadow::NodeState& node = *part.object->node;
   const shadow::DatasetState& dataset = node.dataset;
   if (dataset.array == nullptr || !dataset.renames.empty() || !node.broken.ok()) {
@@ -86,8 +84,7 @@ Status ReadArray(const DatasetPart& part, hid_t dxpl) {
 
 // Arrays of stores, those of the same manner as one batch. With `request` a single batch may go on after
 // the call, and is then put there.
-Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
-                      void** request) {
+Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request) {
   std::map<shadow::StoreFile*, shadow::ReferenceResolver> references;
   std::map<Manner, std::vector<transfer::DatasetTransfer>> batches;
   for (const DatasetPart& part : parts) {
@@ -112,8 +109,8 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
   for (auto& [manner, batch] : batches) {
     auto timing = manner.behind ? transfer::Timing::kBehind : transfer::Timing::kNow;
     if (request != nullptr && batches.size() == 1) timing = transfer::Timing::kRequest;
-    H5ZARR_ASSIGN_OR_RETURN(JobPtr job, write ? transfer::WriteDatasets(batch, dxpl, timing)
-                                              : transfer::ReadDatasets(batch, dxpl, timing));
+    H5ZARR_ASSIGN_OR_RETURN(
+        JobPtr job, write ? transfer::WriteDatasets(batch, dxpl, timing) : transfer::ReadDatasets(batch, dxpl, timing));
     if (job != nullptr) *request = MakeRequest(std::move(job));
   }
   return OkStatus();
@@ -122,8 +119,7 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
 Result<Handle> GetId(Object* dataset, H5VL_dataset_get_t what) {
   H5VL_dataset_get_args_t args;
   args.op_type = what;
-  if (H5VLdataset_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                      nullptr) < 0) {
+  if (H5VLdataset_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   switch (what) {
@@ -151,12 +147,10 @@ Result<hsize_t> VlenBytes(Object* dataset, hid_t type, hid_t space) {
   if (elems < 0) return host::AlreadyReported();
   hsize_t total = 0;
   const Handle dxpl(H5Pcopy(H5P_LST_DATASET_XFER_ID_g));
-  if (!dxpl.valid() || H5Pset_vlen_mem_manager(dxpl.get(), CountingAllocate, &total, Free,
-                                               nullptr) < 0) {
+  if (!dxpl.valid() || H5Pset_vlen_mem_manager(dxpl.get(), CountingAllocate, &total, Free, nullptr) < 0) {
     return host::AlreadyReported();
   }
-  const std::optional<uint64_t> bytes =
-      CheckedMul(static_cast<uint64_t>(elems), H5Tget_size(type));
+  const std::optional<uint64_t> bytes = CheckedMul(static_cast<uint64_t>(elems), H5Tget_size(type));
   if (!bytes) return OutOfRangeError("too many elements");
   H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(*bytes));
   const auto count = static_cast<hsize_t>(elems);
@@ -171,9 +165,7 @@ bool HasArray(const Object* object) {
   return object->store != nullptr && object->node != nullptr && object->node->node.is_array();
 }
 
-bool IsExternal(const Object* object) {
-  return HasArray(object) && object->node->dataset.external;
-}
+bool IsExternal(const Object* object) { return HasArray(object) && object->node->dataset.external; }
 
 Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request) {
   if (parts.size() == 1 && !write && request == nullptr && HasArray(parts[0].object)) {
@@ -234,8 +226,8 @@ Result<Handle> SpaceOfDataset(Object* dataset) {
     const HeldExtent* const extent =
         dataset->is_versioned ? GetConnector().native_files.ExtentOfHeld(*dataset) : nullptr;
     if (extent != nullptr) {
-      Handle space(H5Screate_simple(static_cast<int>(extent->dims.size()), extent->dims.data(),
-                                    extent->max_dims.data()));
+      Handle space(
+          H5Screate_simple(static_cast<int>(extent->dims.size()), extent->dims.data(), extent->max_dims.data()));
       return space.valid() ? Result<Handle>(std::move(space)) : host::AlreadyReported();
     }
   }
@@ -254,8 +246,7 @@ Result<std::vector<uint64_t>> ExtentOfDataset(Object* dataset) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, SpaceOfDataset(dataset));
   const int rank = H5Sget_simple_extent_ndims(space.get());
   std::vector<uint64_t> extent(rank > 0 ? static_cast<std::size_t>(rank) : 0);
-  if (rank < 0 ||
-      (rank > 0 && H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) < 0)) {
+  if (rank < 0 || (rank > 0 && H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) < 0)) {
     return host::AlreadyReported();
   }
   return extent;

@@ -30,8 +30,7 @@ struct DatasetPart {
 
 // Reads or writes all parts: first native datasets and virtual ones, one by one, then all arrays as one
 // batch. `request` is HDF5's, or null: all that is left to do may become a request.
-Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl,
-                     void** request = nullptr);
+Status TransferParts(std::span<const DatasetPart> parts, bool write, hid_t dxpl, void** request = nullptr);
 
 // How many bytes reading the elements that `space` selects as `type` would allocate for parts of variable
 // length.

@@ -24,8 +24,7 @@ namespace {
 // Data is moved in pieces of about this size.
 constexpr uint64_t kPieceBytes = 16 << 20;
 
-Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid_t file_space,
-                void* buffer) {
+Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid_t file_space, void* buffer) {
   if (end.engine != nullptr && !write) {
     const DatasetPart part{end.engine, type, mem_space, file_space, buffer};
     if (EngineFor(part) != nullptr && ReadByEngine({&part, 1}, host::DefaultDxpl()).ok()) {
@@ -35,11 +34,10 @@ Status Transfer(const DataEnd& end, bool write, hid_t type, hid_t mem_space, hid
   if (end.store == nullptr) {
     void* under = end.native.under;
     const void* source = buffer;
-    const herr_t result =
-        write ? H5VLdataset_write(1, &under, host::NativeConnector(), &type, &mem_space,
-                                  &file_space, host::DefaultDxpl(), &source, nullptr)
-              : H5VLdataset_read(1, &under, host::NativeConnector(), &type, &mem_space,
-                                 &file_space, host::DefaultDxpl(), &buffer, nullptr);
+    const herr_t result = write ? H5VLdataset_write(1, &under, host::NativeConnector(), &type, &mem_space, &file_space,
+                                                    host::DefaultDxpl(), &source, nullptr)
+                                : H5VLdataset_read(1, &under, host::NativeConnector(), &type, &mem_space, &file_space,
+                                                   host::DefaultDxpl(), &buffer, nullptr);
     return NativeStatus(result);
   }
   H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, end.store->OpenElements(end.node));
@@ -65,8 +63,7 @@ struct Box {
 };
 
 // The chunk that begins at `start`, as far as it lies within the dataset.
-Box ChunkBox(std::vector<hsize_t> start, std::span<const uint64_t> chunk,
-             std::span<const hsize_t> extent) {
+Box ChunkBox(std::vector<hsize_t> start, std::span<const uint64_t> chunk, std::span<const hsize_t> extent) {
   Box box{std::move(start), std::vector<hsize_t>(extent.size())};
   for (std::size_t d = 0; d < extent.size(); ++d) {
     box.count[d] = std::min<uint64_t>(chunk[d], extent[d] - box.start[d]);
@@ -112,11 +109,10 @@ Result<Boxes> StoredInFile(const DataEnd& from, std::span<const hsize_t> extent)
   H5VL_dataset_get_args_t args;
   args.op_type = H5VL_DATASET_GET_STORAGE_SIZE;
   args.args.get_storage_size.storage_size = &stored_bytes;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdataset_get(
-      from.native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLdataset_get(from.native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
   if (stored_bytes == 0) return Boxes(std::vector<Box>());
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
-                          transfer::AskDataset(from.native.under, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, transfer::AskDataset(from.native.under, H5VL_DATASET_GET_DCPL));
   if (H5Pget_layout(dcpl.get()) != H5D_CHUNKED) return Boxes();
   hsize_t dims[H5S_MAX_RANK];
   const int rank = H5Pget_chunk(dcpl.get(), H5S_MAX_RANK, dims);
@@ -133,8 +129,7 @@ Result<Boxes> StoredInFile(const DataEnd& from, std::span<const hsize_t> extent)
 
 // All of a dataset, in slabs along the first dimension.
 std::vector<Box> Slabs(std::span<const hsize_t> extent, uint64_t row_bytes) {
-  const hsize_t rows = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(row_bytes, 1), 1,
-                                            extent[0]);
+  const hsize_t rows = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(row_bytes, 1), 1, extent[0]);
   std::vector<Box> boxes;
   for (hsize_t row = 0; row < extent[0]; row += rows) {
     Box box{std::vector<hsize_t>(extent.size(), 0), {extent.begin(), extent.end()}};
@@ -150,18 +145,15 @@ class BoxCopy {
  public:
   // `type`: in memory. All must outlive it.
   BoxCopy(const DataEnd& from, const DataEnd& to, const Translate& translate, hid_t type, hid_t space)
-      : from_(from), to_(to), translate_(translate), type_(type), space_(space),
-        elem_bytes_(H5Tget_size(type)) {}
+      : from_(from), to_(to), translate_(translate), type_(type), space_(space), elem_bytes_(H5Tget_size(type)) {}
 
   Status Move(const Box& box) {
     const bool scalar = H5Sget_simple_extent_ndims(space_) == 0;
     const Handle mem_space(scalar ? H5Screate(H5S_SCALAR)
-                                  : H5Screate_simple(static_cast<int>(box.count.size()),
-                                                     box.count.data(), nullptr));
+                                  : H5Screate_simple(static_cast<int>(box.count.size()), box.count.data(), nullptr));
     const Handle file_space(H5Scopy(space_));
-    if (!mem_space.valid() ||
-        (!scalar && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.start.data(), nullptr,
-                                        box.count.data(), nullptr) < 0)) {
+    if (!mem_space.valid() || (!scalar && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.start.data(),
+                                                              nullptr, box.count.data(), nullptr) < 0)) {
       return host::AlreadyReported();
     }
     const uint64_t elems = H5Sget_simple_extent_npoints(mem_space.get());
@@ -201,8 +193,8 @@ Result<bool> CopyAsStored(const DataEnd& from, const DataEnd& to) {
     return chunks;
   };
   const auto in_chunks = [](const DataEnd& end) {
-    return end.store == nullptr || (end.node->dataset.layout == H5D_CHUNKED &&
-                                    !end.node->dataset.external && !end.node->dataset.null_space);
+    return end.store == nullptr ||
+           (end.node->dataset.layout == H5D_CHUNKED && !end.node->dataset.external && !end.node->dataset.null_space);
   };
   if (!in_chunks(from) || !in_chunks(to)) return false;
   H5ZARR_ASSIGN_OR_RETURN(const ChunkEnd source, end_of(from));
@@ -211,12 +203,10 @@ Result<bool> CopyAsStored(const DataEnd& from, const DataEnd& to) {
 }
 
 Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& translate) {
-  H5ZARR_ASSIGN_OR_RETURN(const Handle space,
-                          transfer::AskDataset(from.native.under, H5VL_DATASET_GET_SPACE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(from.native.under, H5VL_DATASET_GET_SPACE));
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   if (points <= 0) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const Handle file_type,
-                          transfer::AskDataset(from.native.under, H5VL_DATASET_GET_TYPE));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle file_type, transfer::AskDataset(from.native.under, H5VL_DATASET_GET_TYPE));
   // In memory: the same type, described afresh, free of the file it came from.
   H5ZARR_ASSIGN_OR_RETURN(const shadow::Json description, shadow::TypeToJson(file_type.get()));
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::TypeFromJson(description));
@@ -225,8 +215,7 @@ Status CopyElements(const DataEnd& from, const DataEnd& to, const Translate& tra
   if (rank > 0) H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
   Boxes boxes;
   if (rank > 0) {
-    H5ZARR_ASSIGN_OR_RETURN(boxes, from.store != nullptr ? StoredInStore(from, extent)
-                                                         : StoredInFile(from, extent));
+    H5ZARR_ASSIGN_OR_RETURN(boxes, from.store != nullptr ? StoredInStore(from, extent) : StoredInFile(from, extent));
   }
   const uint64_t row_elems = static_cast<uint64_t>(points) / extent[0];
   if (!boxes) boxes = Slabs(extent, row_elems * H5Tget_size(type.get()));

@@ -14,7 +14,7 @@ namespace h5zarr {
 struct DataEnd {
   host::NativeObject native;
   shadow::StoreFile* store = nullptr;
-  shadow::NodePtr node;  // with a store
+  shadow::NodePtr node;      // with a store
   Object* engine = nullptr;  // of native data, for reading it by the engine
 };
 

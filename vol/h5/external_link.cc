@@ -38,13 +38,10 @@ struct TargetAccess {
   unsigned flags = H5F_ACC_RDONLY;
 };
 
-unsigned AccessFlags(unsigned flags) {
-  return flags & (H5F_ACC_RDWR | H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE);
-}
+unsigned AccessFlags(unsigned flags) { return flags & (H5F_ACC_RDWR | H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE); }
 
-Result<TargetAccess> AccessOf(hid_t group, hid_t parent_file, hid_t lapl,
-                              const std::string& parent, const char* target_file,
-                              const char* target_path) {
+Result<TargetAccess> AccessOf(hid_t group, hid_t parent_file, hid_t lapl, const std::string& parent,
+                              const char* target_file, const char* target_path) {
   TargetAccess access;
   unsigned flags = H5F_ACC_DEFAULT;
   if (H5Pget_elink_acc_flags(lapl, &flags) < 0) return host::AlreadyReported();
@@ -72,8 +69,8 @@ Result<TargetAccess> AccessOf(hid_t group, hid_t parent_file, hid_t lapl,
     const ssize_t length = H5Iget_name(group, nullptr, 0);
     std::string group_name(length > 0 ? length + 1 : 1, '\0');
     if (length > 0) H5Iget_name(group, group_name.data(), group_name.size());
-    if (operator_function(parent.c_str(), group_name.c_str(), target_file, target_path, &flags,
-                          access.fapl.get(), operator_data) < 0) {
+    if (operator_function(parent.c_str(), group_name.c_str(), target_file, target_path, &flags, access.fapl.get(),
+                          operator_data) < 0) {
       return host::AlreadyReported();
     }
     flags = AccessFlags(flags);
@@ -93,8 +90,7 @@ std::shared_ptr<shadow::StoreFile> StoreOf(hid_t id) {
 bool IsOurs(hid_t id) {
   const Handle connector(H5VLget_connector_id(id));
   H5VL_class_value_t value = -1;
-  return connector.valid() && H5VLget_value(connector.get(), &value) >= 0 &&
-         value == H5ZARR_CONNECTOR_VALUE;
+  return connector.valid() && H5VLget_value(connector.get(), &value) >= 0 && value == H5ZARR_CONNECTOR_VALUE;
 }
 
 // A native file's link into a store. HDF5 would go on from there in the shadow, in which only what we
@@ -103,8 +99,9 @@ bool IsOurs(hid_t id) {
 Status CheckLead(hid_t group, hid_t target) {
   if (GetConnector().stores.empty() || StoreOf(target) == nullptr) return OkStatus();
   if (!IsOurs(group)) {
-    return UnsupportedError("an external link into a Zarr store, from a file that was not opened "
-                            "through h5zarr: set HDF5_VOL_CONNECTOR=zarr");
+    return UnsupportedError(
+        "an external link into a Zarr store, from a file that was not opened "
+        "through h5zarr: set HDF5_VOL_CONNECTOR=zarr");
   }
   if (StoreOf(group) != nullptr || TraversalScope::FollowsNativePaths()) return OkStatus();
   (void)TraversalScope::AskForRepetition();
@@ -115,8 +112,8 @@ Status CheckLead(hid_t group, hid_t target) {
 void NoteIfBroken(const std::vector<std::string>& candidates) {
   for (const std::string& candidate : candidates) {
     if (!IsStorePath(candidate)) continue;
-    TraversalScope::NoteBroken(CorruptError("the store '" + ShownName(candidate) +
-                                            "', which an external link leads to, cannot be opened"));
+    TraversalScope::NoteBroken(
+        CorruptError("the store '" + ShownName(candidate) + "', which an external link leads to, cannot be opened"));
   }
 }
 
@@ -128,8 +125,8 @@ void NoteIfBroken(hid_t file, const char* path) {
   if (store == nullptr) return;
   const Status why = WhyBlocked(*store, store->root(), path);
   if (!why.ok()) {
-    TraversalScope::NoteBroken(why.WithContext("'" + std::string(path) + "' in the store '" +
-                                               ShownName(store->path()) + "', which an external link leads to"));
+    TraversalScope::NoteBroken(why.WithContext("'" + std::string(path) + "' in the store '" + ShownName(store->path()) +
+                                               "', which an external link leads to"));
   }
 }
 
@@ -142,10 +139,8 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
   }
   // A byte of version and flags, then file name and object path, each ending in NUL.
   const char* text = static_cast<const char*>(value);
-  const auto* file_end = static_cast<const char*>(
-      bytes > 1 ? std::memchr(text + 1, '\0', bytes - 1) : nullptr);
-  if (file_end == nullptr ||
-      std::memchr(file_end + 1, '\0', bytes - (file_end + 1 - text)) == nullptr) {
+  const auto* file_end = static_cast<const char*>(bytes > 1 ? std::memchr(text + 1, '\0', bytes - 1) : nullptr);
+  if (file_end == nullptr || std::memchr(file_end + 1, '\0', bytes - (file_end + 1 - text)) == nullptr) {
     return CorruptError("external link with a damaged value");
   }
   const char* target_file = text + 1;
@@ -153,18 +148,16 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
   const std::string parent = NameOfFile(group);
   const Handle parent_file(H5Iget_file_id(group));
   if (!parent_file.valid()) return host::AlreadyReported();
-  H5ZARR_ASSIGN_OR_RETURN(TargetAccess access, AccessOf(group, parent_file.get(), lapl, parent,
-                                                        target_file, target_path));
-  H5ZARR_ASSIGN_OR_RETURN(
-      const std::vector<std::string> candidates,
-      TargetCandidates(target_file, parent, "HDF5_EXT_PREFIX", ElinkPrefix(lapl)));
+  H5ZARR_ASSIGN_OR_RETURN(TargetAccess access,
+                          AccessOf(group, parent_file.get(), lapl, parent, target_file, target_path));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> candidates,
+                          TargetCandidates(target_file, parent, "HDF5_EXT_PREFIX", ElinkPrefix(lapl)));
   Result<TargetFile> opened = OpenTarget(candidates, access.flags, access.fapl.get());
   const hid_t file = opened.ok() ? opened->id.Release() : H5I_INVALID_HID;
   if (file < 0) {
     if (!opened.ok()) NoteIfBroken(candidates);
     return Status(StatusCode::kNotFound,
-                  "unable to open external file, external link file name = '" +
-                      std::string(target_file) + "'");
+                  "unable to open external file, external link file name = '" + std::string(target_file) + "'");
   }
   const hid_t object = H5Oopen(file, target_path, lapl);
   if (object < 0) NoteIfBroken(file, target_path);
@@ -182,8 +175,7 @@ Result<hid_t> Traverse(hid_t group, const void* value, std::size_t bytes, hid_t 
   return lead;
 }
 
-hid_t TraverseLink(const char* name, hid_t group, const void* value, size_t bytes, hid_t lapl,
-                   hid_t dxpl) {
+hid_t TraverseLink(const char* name, hid_t group, const void* value, size_t bytes, hid_t lapl, hid_t dxpl) {
   (void)name;
   (void)dxpl;
   auto result = host::CatchAll([&] { return Traverse(group, value, bytes, lapl); });
@@ -192,8 +184,7 @@ hid_t TraverseLink(const char* name, hid_t group, const void* value, size_t byte
   return H5I_INVALID_HID;
 }
 
-ssize_t QueryLink(const char* name, const void* value, size_t bytes, void* buffer,
-                  size_t buffer_bytes) {
+ssize_t QueryLink(const char* name, const void* value, size_t bytes, void* buffer, size_t buffer_bytes) {
   (void)name;
   if (buffer != nullptr) std::memcpy(buffer, value, std::min(bytes, buffer_bytes));
   return static_cast<ssize_t>(bytes);

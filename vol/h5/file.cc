@@ -41,8 +41,8 @@ Status NoteBounds(StoreFile& store, hid_t fapl) {
 
 // Creates the shadow of `store` and its file object. Must happen inside a file callback, where HDF5 has
 // set up the wrapping.
-Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags, hid_t fcpl,
-                         hid_t fapl, hid_t dxpl, void** request) {
+Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
+                         void** request) {
   H5ZARR_RETURN_IF_ERROR(NoteBounds(*store, fapl));
   H5ZARR_ASSIGN_OR_RETURN(const Handle shadow_fcpl, store->ShadowFcpl(fcpl));
   H5ZARR_ASSIGN_OR_RETURN(store->access(), AccessOf(*store, fapl, flags));
@@ -51,9 +51,8 @@ Result<void*> OpenShadow(const std::shared_ptr<StoreFile>& store, unsigned flags
   // The name is never a file: it only gives relative external links their folder, and identity. A
   // forked child still holds its parent's shadow.
   const std::string name = store->path() + "#shadow" + std::to_string(getpid());
-  host::NativeHandle native(H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, shadow_fcpl.get(),
-                                            shadow_fapl.get(), dxpl, request),
-                            H5I_FILE);
+  host::NativeHandle native(
+      H5VLfile_create(name.c_str(), H5F_ACC_TRUNC, shadow_fcpl.get(), shadow_fapl.get(), dxpl, request), H5I_FILE);
   if (!native.valid()) return host::AlreadyReported();
   const Status adopted = store->Adopt(native.get());
   if (!adopted.ok()) return adopted;
@@ -76,8 +75,7 @@ Result<void*> Mirrored(Result<void*> file, const FileName& name, bool writable, 
   return noted;
 }
 
-Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
-                           void** request) {
+Result<void*> CreateNative(const char* name, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void** request) {
   H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
   void* under = H5VLfile_create(name, flags, fcpl, native_fapl.get(), dxpl, request);
   if (under == nullptr) {
@@ -119,8 +117,8 @@ Status RefuseVersion(const FileName& name) {
   const auto version = FindIcechunk(name.path);
   if (!version || version->version.empty()) return OkStatus();
   return PermissionDeniedError("unable to create '" + name.given +
-                               "': it names a version of the Icechunk repository '" +
-                               version->repository + "', which can only be read");
+                               "': it names a version of the Icechunk repository '" + version->repository +
+                               "', which can only be read");
 }
 
 // An HDF5 file in a store's folder is seen by nobody, and in the way of a node of that name. With an
@@ -135,16 +133,14 @@ Status RefuseWithinStore(const FileName& name) {
                                "' is a Zarr store, or a part of one; open it and create groups in it");
 }
 
-Result<void*> CreateStore(const FileName& name, unsigned flags, const Config& config, hid_t fcpl,
-                          hid_t fapl, hid_t dxpl, void** request) {
+Result<void*> CreateStore(const FileName& name, unsigned flags, const Config& config, hid_t fcpl, hid_t fapl,
+                          hid_t dxpl, void** request) {
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
-                          StoreFile::Make(name.path, name.given, true, true, config,
-                                          ExecutorFor(config.threads)));
+                          StoreFile::Make(name.path, name.given, true, true, config, ExecutorFor(config.threads)));
   return OpenShadow(store, flags, fcpl, fapl, dxpl, request);
 }
 
-void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl,
-                  void** request) {
+void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid_t dxpl, void** request) {
   return host::GuardPointer("file_create", [&]() -> Result<void*> {
     PrepareHost();
     TraversalScope scope;
@@ -159,8 +155,7 @@ void* file_create(const char* given, unsigned flags, hid_t fcpl, hid_t fapl, hid
       return Mirrored(CreateNative(given, flags, fcpl, fapl, dxpl, request), name, true, config, fapl);
     }
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
-      return Status(StatusCode::kAlreadyExists,
-                    "unable to create '" + name.given + "': it is already open", EAGAIN);
+      return Status(StatusCode::kAlreadyExists, "unable to create '" + name.given + "': it is already open", EAGAIN);
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "create"));
     H5ZARR_RETURN_IF_ERROR(MakeRoom(name, flags, config));
@@ -183,8 +178,8 @@ Result<void*> FileOf(host::NativeObject object) {
   H5VL_object_get_args_t args;
   args.op_type = H5VL_OBJECT_GET_FILE;
   args.args.get_file.file = &under;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(object.under, &loc, host::NativeConnector(),
-                                                     &args, host::DefaultDxpl(), nullptr)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLobject_get(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
   return under;
 }
 
@@ -202,14 +197,13 @@ Result<void*> Reopen(void* file, hid_t dxpl, void** request) {
   H5VL_file_specific_args_t args;
   args.op_type = H5VL_FILE_REOPEN;
   args.args.reopen.file = &under;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(
-      H5VLfile_specific(file, host::NativeConnector(), &args, dxpl, request)));
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(file, host::NativeConnector(), &args, dxpl, request)));
   return Wrap(under, H5I_FILE, nullptr);
 }
 
 // Another handle on a store that is open in this process already.
-Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName& name,
-                        unsigned flags, hid_t fapl, hid_t dxpl, void** request) {
+Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName& name, unsigned flags, hid_t fapl,
+                        hid_t dxpl, void** request) {
   const bool writable = (flags & H5F_ACC_RDWR) != 0;
   if (writable && !store->writable()) {
     return Status(StatusCode::kPermissionDenied,
@@ -226,8 +220,8 @@ Result<void*> OpenAgain(const std::shared_ptr<StoreFile>& store, const FileName&
   return wrapper;
 }
 
-Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
-                        hid_t dxpl, void** request) {
+Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& config, hid_t fapl, hid_t dxpl,
+                        void** request) {
   const bool writable = (flags & H5F_ACC_RDWR) != 0;
   if (const auto store = GetConnector().stores.ByPath(name.path)) {
     // A forked child reads and writes the store afresh; what it inherited stays the parent's. (And stays known, as
@@ -246,8 +240,7 @@ Result<void*> OpenStore(const FileName& name, unsigned flags, const Config& conf
   const auto parts = OpenParts(name, writable);
   for (const auto& part : parts) H5ZARR_RETURN_IF_ERROR(part->Save());
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<StoreFile> store,
-                          StoreFile::Make(name.path, name.given, false, writable, config,
-                                          ExecutorFor(config.threads)));
+                          StoreFile::Make(name.path, name.given, false, writable, config, ExecutorFor(config.threads)));
   Result<void*> file = OpenShadow(store, flags, H5P_LST_FILE_CREATE_ID_g, fapl, dxpl, request);
   if (file.ok()) {
     for (const auto& part : parts) store->Meet(part);
@@ -323,13 +316,12 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
       }
       if (args->op_type == H5VL_FILE_GET_INTENT) {
         *args->args.get_intent.flags =
-            (object->store->writable() ? H5F_ACC_RDWR : H5F_ACC_RDONLY) |
-            object->store->access().swmr_flags;
+            (object->store->writable() ? H5F_ACC_RDWR : H5F_ACC_RDONLY) | object->store->access().swmr_flags;
         return OkStatus();
       }
     }
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLfile_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLfile_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
     if (object->store == nullptr) {
       if (args->op_type != H5VL_FILE_GET_FAPL || !IsInRemoteFile(*object)) return OkStatus();
       return HideRemoteDriver(args->args.get_fapl.fapl_id);
@@ -340,8 +332,7 @@ herr_t file_get(void* opaque, H5VL_file_get_args_t* args, hid_t dxpl, void** req
     if (args->op_type == H5VL_FILE_GET_FCPL) {
       const shadow::Json& attributes = object->store->root()->node.attributes();
       const hid_t fcpl = args->args.get_fcpl.fcpl_id;
-      H5ZARR_RETURN_IF_ERROR(
-          shadow::RestoreCreation(shadow::CreationKind::kFile, attributes, fcpl));
+      H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kFile, attributes, fcpl));
       return shadow::RestoreTracking(attributes, fcpl);
     }
     return OkStatus();
@@ -354,8 +345,7 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   const FileName name = ParseFileName(args->args.del.filename);
   if (IsMadeStore(name, config)) {
     if (GetConnector().stores.ByPath(name.path) != nullptr) {
-      return Status(StatusCode::kPermissionDenied,
-                    "unable to delete '" + name.given + "': it is open", EBUSY);
+      return Status(StatusCode::kPermissionDenied, "unable to delete '" + name.given + "': it is open", EBUSY);
     }
     H5ZARR_RETURN_IF_ERROR(RefuseOverlap(name, "delete"));
     shadow::StoresAbove above(name.path, config);
@@ -366,8 +356,7 @@ Status DeleteFile(H5VL_file_specific_args_t* args, hid_t dxpl, void** request) {
   H5VL_file_specific_args_t native_args = *args;
   H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(args->args.del.fapl_id));
   native_args.args.del.fapl_id = native_fapl.get();
-  return NativeStatus(
-      H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request));
+  return NativeStatus(H5VLfile_specific(nullptr, host::NativeConnector(), &native_args, dxpl, request));
 }
 
 // What is mounted is flushed with the file.
@@ -387,23 +376,21 @@ herr_t file_specific(void* opaque, H5VL_file_specific_args_t* args, hid_t dxpl, 
       case H5VL_FILE_IS_ACCESSIBLE: return AnswerAccessible(args, dxpl, request);
       case H5VL_FILE_DELETE: return DeleteFile(args, dxpl, request);
       case H5VL_FILE_IS_EQUAL:  // the other one comes unwrapped
-        return NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(), args,
-                                              dxpl, request));
+        return NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(), args, dxpl, request));
       case H5VL_FILE_FLUSH:
-        H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
-            object->native.under, host::NativeConnector(), args, dxpl, request)));
+        H5ZARR_RETURN_IF_ERROR(
+            NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
         H5ZARR_RETURN_IF_ERROR(SaveFlushed(object, args->args.flush.scope));
         return GetMirroredFiles().AfterFlush(*object);
       case H5VL_FILE_REOPEN: {
-        H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_specific(
-            object->native.under, host::NativeConnector(), args, dxpl, request)));
+        H5ZARR_RETURN_IF_ERROR(
+            NativeStatus(H5VLfile_specific(object->native.under, host::NativeConnector(), args, dxpl, request)));
         if (*args->args.reopen.file == nullptr) return OkStatus();
         if (object->store == nullptr) {
           GetConnector().native_files.NoteReopened(*args->args.reopen.file);
         }
         GetMirroredFiles().NoteReopened(*args->args.reopen.file);
-        H5ZARR_ASSIGN_OR_RETURN(*args->args.reopen.file,
-                                Wrap(*args->args.reopen.file, H5I_FILE, object));
+        H5ZARR_ASSIGN_OR_RETURN(*args->args.reopen.file, Wrap(*args->args.reopen.file, H5I_FILE, object));
         return OkStatus();
       }
     }
@@ -417,8 +404,7 @@ bool BelongsToNative(const Object* file) {
   if (host::HostVersion().major >= 2) return false;  // there it is a view: the list, made anew, is not cheap
   H5VL_file_get_args_t args;
   args.op_type = H5VL_FILE_GET_FAPL;
-  if (H5VLfile_get(file->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLfile_get(file->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return false;
   }
   const Handle fapl(args.args.get_fapl.fapl_id);
@@ -431,8 +417,7 @@ bool BelongsToNative(const Object* file) {
 Status StartSwmrWrite(const Object& object) {
   StoreFile& store = *object.store;
   if (!store.writable()) {
-    return PermissionDeniedError("no write intent on '" + store.name() +
-                                 "': it was opened read-only");
+    return PermissionDeniedError("no write intent on '" + store.name() + "': it was opened read-only");
   }
   if (store.access().swmr_flags != 0) {
     return InvalidArgumentError("'" + store.name() + "' is in single-writer mode already");
@@ -450,26 +435,18 @@ Result<bool> AnswerForStore(Object* object, H5VL_optional_args_t* args) {
       H5ZARR_ASSIGN_OR_RETURN(*native->get_size.size, object->store->StoredBytes());
       return true;
     }
-    case H5VL_NATIVE_FILE_GET_FREE_SPACE:
-      *native->get_freespace.size = 0;
-      return true;
-    case H5VL_NATIVE_FILE_GET_FREE_SECTIONS:
-      *native->get_free_sections.sect_count = 0;
-      return true;
+    case H5VL_NATIVE_FILE_GET_FREE_SPACE: *native->get_freespace.size = 0; return true;
+    case H5VL_NATIVE_FILE_GET_FREE_SECTIONS: *native->get_free_sections.sect_count = 0; return true;
     case H5VL_NATIVE_FILE_SET_LIBVER_BOUNDS:
       // The shadow keeps its own: only what is asked of the file again.
-      object->store->set_format_bounds(
-          {native->set_libver_bounds.low, native->set_libver_bounds.high});
+      object->store->set_format_bounds({native->set_libver_bounds.low, native->set_libver_bounds.high});
       return true;
-    case H5VL_NATIVE_FILE_START_SWMR_WRITE:
-      H5ZARR_RETURN_IF_ERROR(StartSwmrWrite(*object));
-      return true;
-    case H5VL_NATIVE_FILE_GET_FILE_IMAGE:
-      return UnsupportedError("a Zarr store has no file image");
+    case H5VL_NATIVE_FILE_START_SWMR_WRITE: H5ZARR_RETURN_IF_ERROR(StartSwmrWrite(*object)); return true;
+    case H5VL_NATIVE_FILE_GET_FILE_IMAGE: return UnsupportedError("a Zarr store has no file image");
     case H5VL_NATIVE_FILE_GET_VFD_HANDLE:
       return UnsupportedError("a Zarr store is a folder: there is no one file to have a handle of");
-    case H5VL_NATIVE_FILE_GET_EOA: case H5VL_NATIVE_FILE_INCR_FILESIZE:
-      return UnsupportedError("a Zarr store is a folder: it has no end of file");
+    case H5VL_NATIVE_FILE_GET_EOA:
+    case H5VL_NATIVE_FILE_INCR_FILESIZE: return UnsupportedError("a Zarr store is a folder: it has no end of file");
     default: return false;
   }
 }
@@ -477,11 +454,9 @@ Result<bool> AnswerForStore(Object* object, H5VL_optional_args_t* args) {
 herr_t file_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void** request) {
   Object* object = AsObject(opaque);
   if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
-    GetConnector().post_open = object->store != nullptr && BelongsToNative(object)
-                                   ? Connector::PostOpen::kForNative
-                                   : Connector::PostOpen::kForUs;
-    const herr_t result =
-        H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
+    GetConnector().post_open = object->store != nullptr && BelongsToNative(object) ? Connector::PostOpen::kForNative
+                                                                                   : Connector::PostOpen::kForUs;
+    const herr_t result = H5VLfile_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     GetConnector().post_open = Connector::PostOpen::kNo;
     void* const outlived = std::exchange(object->outlived_file, nullptr);
     if (result < 0 || outlived == nullptr) return result;
@@ -505,12 +480,10 @@ herr_t file_close(void* opaque, hid_t dxpl, void** request) {
   MirroredFiles& mirrored_files = GetMirroredFiles();
   const auto mirrored = mirrored_files.NumberOf(object);
   if (mirrored && !host::HostIsTerminating()) {
-    const herr_t result =
-        host::Guard("file_close", [&] { return mirrored_files.BeforeClose(object); });
+    const herr_t result = host::Guard("file_close", [&] { return mirrored_files.BeforeClose(object); });
     if (result < 0) return result;
   }
-  const auto native =
-      object.store == nullptr ? native_files.NumberOf(object.native.under) : std::nullopt;
+  const auto native = object.store == nullptr ? native_files.NumberOf(object.native.under) : std::nullopt;
   if (native) native_files.NoteClosing(*native);
   host::Guard("file_close", [&] {
     GetConnector().resting_store.NoteClosing(object);
@@ -525,7 +498,6 @@ herr_t file_close(void* opaque, hid_t dxpl, void** request) {
 
 bool IsStorePath(const std::string& path) { return IsStore(path, GetConnector().environment_config); }
 
-const H5VL_file_class_t kFileClass = {file_create,   file_open,     file_get,
-                                      file_specific, file_optional, file_close};
+const H5VL_file_class_t kFileClass = {file_create, file_open, file_get, file_specific, file_optional, file_close};
 
 }  // namespace h5zarr

@@ -56,9 +56,7 @@ Result<Handle> NativeFapl(hid_t fapl) {
   return copy;
 }
 
-bool HasDefaultDriver(hid_t fapl) {
-  return H5Pget_driver(fapl) == H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
-}
+bool HasDefaultDriver(hid_t fapl) { return H5Pget_driver(fapl) == H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g); }
 
 Result<Handle> ShadowFapl(hid_t fapl) {
   H5ZARR_ASSIGN_OR_RETURN(Handle shadow, NativeFapl(fapl));
@@ -75,19 +73,16 @@ Result<Handle> ShadowFapl(hid_t fapl) {
 Result<shadow::FileAccess> AccessOf(const StoreFile& store, hid_t fapl, unsigned flags) {
   shadow::FileAccess access;
   access.swmr_flags = flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE);
-  if (H5Pget_page_buffer_size(fapl, &access.page_buffer_bytes, &access.metadata_percent,
-                              &access.raw_percent) < 0) {
+  if (H5Pget_page_buffer_size(fapl, &access.page_buffer_bytes, &access.metadata_percent, &access.raw_percent) < 0) {
     return host::AlreadyReported();
   }
   H5ZARR_RETURN_IF_ERROR(FitPageBuffer(store, &access));
   return access;
 }
 
-Status CheckSecondOpen(const StoreFile& store, host::NativeObject file, hid_t fapl,
-                       unsigned flags) {
+Status CheckSecondOpen(const StoreFile& store, host::NativeObject file, hid_t fapl, unsigned flags) {
   const auto refuse = [&store](const std::string& why) {
-    return Status(StatusCode::kPermissionDenied, "'" + store.name() + "' is open already: " + why,
-                  EAGAIN);
+    return Status(StatusCode::kPermissionDenied, "'" + store.name() + "' is open already: " + why, EAGAIN);
   };
   const unsigned open_swmr = store.access().swmr_flags;
   if ((flags & H5F_ACC_SWMR_WRITE) != 0 && (open_swmr & H5F_ACC_SWMR_WRITE) == 0) {
@@ -99,8 +94,8 @@ Status CheckSecondOpen(const StoreFile& store, host::NativeObject file, hid_t fa
   if (file.under == nullptr || LockingSetByEnvironment()) return OkStatus();
   H5VL_file_get_args_t args;
   args.op_type = H5VL_FILE_GET_FAPL;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLfile_get(file.under, host::NativeConnector(), &args,
-                                                   host::DefaultDxpl(), nullptr)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLfile_get(file.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
   const Handle open_fapl(args.args.get_fapl.fapl_id);
   hbool_t open_locks = false, open_lenient = false, locks = false, lenient = false;
   if (H5Pget_file_locking(open_fapl.get(), &open_locks, &open_lenient) < 0 ||
@@ -120,10 +115,8 @@ Status AnswerFapl(const StoreFile& store, hid_t fapl) {
   const hid_t driver = H5Pget_driver(H5P_LST_FILE_ACCESS_ID_g);
   const shadow::FileAccess& access = store.access();
   const shadow::FormatBounds bounds = store.format_bounds();
-  if (H5Pset_driver(fapl, driver, nullptr) < 0 ||
-      H5Pset_libver_bounds(fapl, bounds.low, bounds.high) < 0 ||
-      H5Pset_page_buffer_size(fapl, access.page_buffer_bytes, access.metadata_percent,
-                              access.raw_percent) < 0) {
+  if (H5Pset_driver(fapl, driver, nullptr) < 0 || H5Pset_libver_bounds(fapl, bounds.low, bounds.high) < 0 ||
+      H5Pset_page_buffer_size(fapl, access.page_buffer_bytes, access.metadata_percent, access.raw_percent) < 0) {
     return host::AlreadyReported();
   }
   return OkStatus();

@@ -26,8 +26,7 @@ Result<shadow::FileAccess> AccessOf(const shadow::StoreFile& store, hid_t fapl, 
 
 // For a further open of a store: errors where HDF5 has them for a file that is open (another kind of
 // file locking, single-writer flags that do not match).
-Status CheckSecondOpen(const shadow::StoreFile& store, host::NativeObject file, hid_t fapl,
-                       unsigned flags);
+Status CheckSecondOpen(const shadow::StoreFile& store, host::NativeObject file, hid_t fapl, unsigned flags);
 
 // Puts into the shadow's access list what a program is to see of the store.
 Status AnswerFapl(const shadow::StoreFile& store, hid_t fapl);

@@ -22,8 +22,8 @@ std::string_view SchemeOf(std::string_view name) {
   const std::size_t end = name.find("://");
   if (end == std::string_view::npos || end < 2) return {};
   const auto is_of_scheme = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
-           c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-' ||
+           c == '.';
   };
   const std::string_view scheme = name.substr(0, end);
   return std::all_of(scheme.begin(), scheme.end(), is_of_scheme) ? scheme : std::string_view();
@@ -73,8 +73,7 @@ FileName ParseFileName(const char* given) {
   }
   // Not there (yet): its folder may be, or one above that (groups of a version are no folders).
   std::size_t slash = path.rfind('/');
-  while (slash != std::string::npos && slash > 0 &&
-         realpath(path.substr(0, slash).c_str(), resolved) == nullptr) {
+  while (slash != std::string::npos && slash > 0 && realpath(path.substr(0, slash).c_str(), resolved) == nullptr) {
     slash = path.rfind('/', slash - 1);
   }
   std::string folder = slash == 0 ? "" : resolved;
@@ -99,8 +98,8 @@ bool IsFolder(const std::string& path) {
 }
 
 bool HasRootDocument(const std::string& path) {
-  return IsFolder(path) && (IsRegularFile(path + "/zarr.json") || IsRegularFile(path + "/.zgroup") ||
-                            IsRegularFile(path + "/.zarray"));
+  return IsFolder(path) &&
+         (IsRegularFile(path + "/zarr.json") || IsRegularFile(path + "/.zgroup") || IsRegularFile(path + "/.zarray"));
 }
 
 bool IsStore(const std::string& path, const Config& config) {

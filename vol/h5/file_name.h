@@ -11,8 +11,8 @@ namespace h5zarr {
 // A file name as the program gave it, taken apart.
 struct FileName {
   std::string given;
-  std::string path;       // absolute, without trailing '/', its folder resolved through links; or a URL
-  bool remote = false;    // a URL
+  std::string path;              // absolute, without trailing '/', its folder resolved through links; or a URL
+  bool remote = false;           // a URL
   bool looks_like_zarr = false;  // by its ending
 };
 

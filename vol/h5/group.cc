@@ -8,12 +8,12 @@
 namespace h5zarr {
 namespace {
 
-void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t lcpl,
-                   hid_t gcpl, hid_t gapl, hid_t dxpl, void** request) {
+void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t lcpl, hid_t gcpl, hid_t gapl,
+                   hid_t dxpl, void** request) {
   return PathGuardPointer("group_create", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, LocateNew(AsObject(opaque), loc, name));
-    void* under = H5VLgroup_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl,
-                                   gcpl, gapl, dxpl, request);
+    void* under =
+        H5VLgroup_create(at.under(), &at.loc, host::NativeConnector(), at.name, lcpl, gcpl, gapl, dxpl, request);
     H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, H5I_GROUP, at.object));
     const Object* group = AsObject(wrapper);
     if (group->store != nullptr) {
@@ -21,11 +21,9 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
       if (group->node->group.ordered) group->node->group.links_changed = true;
       shadow::NoteAttributeOrder(gcpl, &group->node->node.attributes());
       shadow::NoteCreation(shadow::CreationKind::kGroup, gcpl, &group->node->node.attributes());
-      shadow::NoteTimes(group->store->format_bounds().low, false, gcpl,
-                        &group->node->node.attributes());
+      shadow::NoteTimes(group->store->format_bounds().low, false, gcpl, &group->node->node.attributes());
       if (at.name != nullptr) {
-        const Status noted =
-            UndoOnFailure(at, group->store->NoteCreated(at.object->node, at.name));
+        const Status noted = UndoOnFailure(at, group->store->NoteCreated(at.object->node, at.name));
         if (!noted.ok()) {
           CloseObject("group_create", wrapper, H5VLgroup_close, dxpl, nullptr);
           return noted;
@@ -36,13 +34,12 @@ void* group_create(void* opaque, const H5VL_loc_params_t* loc, const char* name,
   });
 }
 
-void* group_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t gapl,
-                 hid_t dxpl, void** request) {
+void* group_open(void* opaque, const H5VL_loc_params_t* loc, const char* name, hid_t gapl, hid_t dxpl, void** request) {
   return PathGuardPointer("group_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, name));
     if (at.node != nullptr && !at.node->broken.ok()) return at.node->broken;
-    void* under = H5VLgroup_open(at.opening.under, &at.opening.loc, host::NativeConnector(),
-                                 at.opening.name, gapl, dxpl, request);
+    void* under = H5VLgroup_open(at.opening.under, &at.opening.loc, host::NativeConnector(), at.opening.name, gapl,
+                                 dxpl, request);
     return Wrap(under, H5I_GROUP, at.object);
   });
 }
@@ -51,13 +48,12 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
   return PathGuard("group_get", [&]() -> Status {
     Object* object = AsObject(opaque);
     if (args->op_type != H5VL_GROUP_GET_INFO) {
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_get(
-          object->native.under, host::NativeConnector(), args, dxpl, request)));
+      H5ZARR_RETURN_IF_ERROR(
+          NativeStatus(H5VLgroup_get(object->native.under, host::NativeConnector(), args, dxpl, request)));
       if (args->op_type != H5VL_GROUP_GET_GCPL || object->node == nullptr) return OkStatus();
       const shadow::Json& attributes = object->node->node.attributes();
       const hid_t gcpl = args->args.get_gcpl.gcpl_id;
-      H5ZARR_RETURN_IF_ERROR(
-          shadow::RestoreCreation(shadow::CreationKind::kGroup, attributes, gcpl));
+      H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(shadow::CreationKind::kGroup, attributes, gcpl));
       return shadow::RestoreTracking(attributes, gcpl);
     }
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &args->args.get_info.loc_params));
@@ -69,8 +65,8 @@ herr_t group_get(void* opaque, H5VL_group_get_args_t* args, hid_t dxpl, void** r
     }
     H5VL_group_get_args_t native_args = *args;
     native_args.args.get_info.loc_params = at.loc;
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLgroup_get(at.under(), host::NativeConnector(), &native_args, dxpl, request)));
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLgroup_get(at.under(), host::NativeConnector(), &native_args, dxpl, request)));
     if (names != nullptr) args->args.get_info.ginfo->nlinks = names->size();
     return OkStatus();
   });
@@ -92,16 +88,17 @@ Status Mount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, void*
   const H5VL_loc_params_t loc = host::LocByName(object->native.type, args->args.mount.name);
   H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &loc));
   if (at.behind_link) {
-    return InvalidArgumentError("a file can be mounted on a group of the file itself, not of one that an "
-                                "external link leads to");
+    return InvalidArgumentError(
+        "a file can be mounted on a group of the file itself, not of one that an "
+        "external link leads to");
   }
   H5ZARR_RETURN_IF_ERROR(JoinMounts(at.store()));
   H5ZARR_RETURN_IF_ERROR(JoinMounts(child->store.get()));
   H5VL_group_specific_args_t native_args = *args;
   native_args.args.mount.name = at.path();
   native_args.args.mount.child_file = child->native.under;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_specific(
-      at.under(), host::NativeConnector(), &native_args, dxpl, request)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLgroup_specific(at.under(), host::NativeConnector(), &native_args, dxpl, request)));
   if (at.store() != nullptr || child->store != nullptr) GetConnector().has_mounts = true;
   if (at.node != nullptr) at.store()->NoteMounted(at.node);
   return OkStatus();
@@ -112,8 +109,7 @@ Status Unmount(Object* object, H5VL_group_specific_args_t* args, hid_t dxpl, voi
   H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(object, &loc, nullptr, LastLink::kItself));
   H5VL_group_specific_args_t native_args = *args;
   native_args.args.unmount.name = at.path();
-  return NativeStatus(H5VLgroup_specific(at.under(), host::NativeConnector(), &native_args, dxpl,
-                                         request));
+  return NativeStatus(H5VLgroup_specific(at.under(), host::NativeConnector(), &native_args, dxpl, request));
 }
 
 herr_t group_specific(void* opaque, H5VL_group_specific_args_t* args, hid_t dxpl, void** request) {
@@ -131,8 +127,7 @@ herr_t group_specific(void* opaque, H5VL_group_specific_args_t* args, hid_t dxpl
         }
         break;
     }
-    return NativeStatus(H5VLgroup_specific(object->native.under, host::NativeConnector(), args,
-                                           dxpl, request));
+    return NativeStatus(H5VLgroup_specific(object->native.under, host::NativeConnector(), args, dxpl, request));
   });
 }
 
@@ -152,12 +147,10 @@ herr_t group_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void
     herr_t result = -1;
     if (iterates || args->op_type == H5VL_NATIVE_GROUP_GET_OBJINFO) {
       auto native = *static_cast<H5VL_native_group_optional_args_t*>(args->args);
-      H5VL_loc_params_t* loc =
-          iterates ? &native.iterate_old.loc_params : &native.get_objinfo.loc_params;
+      H5VL_loc_params_t* loc = iterates ? &native.iterate_old.loc_params : &native.get_objinfo.loc_params;
       const bool follows = iterates || native.get_objinfo.follow_link;
       H5ZARR_ASSIGN_OR_RETURN(const Place at,
-                              Locate(object, loc, nullptr,
-                                     follows ? LastLink::kFollowed : LastLink::kItself));
+                              Locate(object, loc, nullptr, follows ? LastLink::kFollowed : LastLink::kItself));
       H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
       if (iterates && at.node != nullptr) {
         H5ZARR_RETURN_IF_ERROR(at.store()->Fill(at.node, false));
@@ -168,8 +161,7 @@ herr_t group_optional(void* opaque, H5VL_optional_args_t* args, hid_t dxpl, void
       result = H5VLgroup_optional(at.under(), host::NativeConnector(), &native_args, dxpl, request);
       if (result >= 0 && !iterates) AnswerObjectInfo(at, native.get_objinfo.statbuf);
     } else {
-      result =
-          H5VLgroup_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
+      result = H5VLgroup_optional(object->native.under, host::NativeConnector(), args, dxpl, request);
     }
     if (result < 0) return host::AlreadyReported();
     return result;

@@ -39,15 +39,15 @@ Result<Handle> CreationList(host::NativeObject native) {
     case H5I_GROUP: {
       H5VL_group_get_args_t args;
       args.op_type = H5VL_GROUP_GET_GCPL;
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLgroup_get(
-          native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+      H5ZARR_RETURN_IF_ERROR(
+          NativeStatus(H5VLgroup_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
       return Handle(args.args.get_gcpl.gcpl_id);
     }
     default: {
       H5VL_datatype_get_args_t args;
       args.op_type = H5VL_DATATYPE_GET_TCPL;
-      H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdatatype_get(
-          native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+      H5ZARR_RETURN_IF_ERROR(
+          NativeStatus(H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
       return Handle(args.args.get_tcpl.tcpl_id);
     }
   }
@@ -66,8 +66,8 @@ Status NoteTimesOfOriginal(const host::NativeHandle& from, shadow::Json* attribu
   args.args.get_info.fields = H5O_INFO_BASIC | H5O_INFO_TIME;
   args.args.get_info.oinfo = &info;
   const H5VL_loc_params_t self = host::LocSelf(from.type());
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
-      from.get(), &self, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLobject_get(from.get(), &self, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
   if (const auto source = GetConnector().stores.ByFileNumber(info.fileno)) {
     const NodePtr node = source->FindNode(host::TokenKey(info.token));
     if (node == nullptr) return OkStatus();
@@ -89,15 +89,12 @@ Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const NodePtr& node, 
   if (node->node.is_array()) return CopiedArray::kNew;
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(native.under, H5VL_DATASET_GET_TYPE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
-  H5ZARR_ASSIGN_OR_RETURN(Handle dcpl,
-                          transfer::AskDataset(native.under, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(Handle dcpl, transfer::AskDataset(native.under, H5VL_DATASET_GET_DCPL));
   if (source != nullptr) {  // whose shadow says neither
-    H5ZARR_ASSIGN_OR_RETURN(dcpl, shadow::RestoreDcpl(dcpl.get(), source->dataset.layout,
-                                                      source->dataset.alloc_time));
+    H5ZARR_ASSIGN_OR_RETURN(dcpl, shadow::RestoreDcpl(dcpl.get(), source->dataset.layout, source->dataset.alloc_time));
   }
-  H5ZARR_ASSIGN_OR_RETURN(
-      shadow::DatasetPlan plan,
-      shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan,
+                          shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
   CopiedArray copied = CopiedArray::kNew;
   if (source != nullptr) {
     const Result<bool> taken = shadow::TakeArray(*source, store.config(), &plan);
@@ -117,8 +114,7 @@ Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const NodePtr& node, 
   return copied;
 }
 
-Status AdoptVirtual(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
-                    hid_t dcpl) {
+Status AdoptVirtual(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native, hid_t dcpl) {
   if (node->dataset.virtual_layout != nullptr) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(native.under, H5VL_DATASET_GET_TYPE));
   // The mappings know the extent; HDF5 would look for the sources when asked for it.
@@ -128,9 +124,8 @@ Status AdoptVirtual(shadow::StoreFile& store, const NodePtr& node, host::NativeO
   if (mappings == 0) {
     H5ZARR_ASSIGN_OR_RETURN(space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
   }
-  H5ZARR_ASSIGN_OR_RETURN(
-      shadow::VirtualPlan plan,
-      shadow::PlanVirtual(type.get(), space.get(), dcpl, store.config().zarr_format));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::VirtualPlan plan,
+                          shadow::PlanVirtual(type.get(), space.get(), dcpl, store.config().zarr_format));
   SetMetadata(node, std::move(plan.metadata));
   node->dataset.virtual_layout = std::move(plan.layout);
   node->document_changed = true;
@@ -145,8 +140,8 @@ Result<std::vector<std::string>> AttributeNames(host::NativeObject native, H5_in
   get.args.get_info.fields = H5O_INFO_NUM_ATTRS;
   get.args.get_info.oinfo = &info;
   const H5VL_loc_params_t self = host::LocSelf(native.type);
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
-      native.under, &self, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLobject_get(native.under, &self, host::NativeConnector(), &get, host::DefaultDxpl(), nullptr)));
   for (hsize_t i = 0; i < info.num_attrs; ++i) {
     H5VL_attr_get_args_t args;
     std::size_t length = 0;
@@ -155,12 +150,12 @@ Result<std::vector<std::string>> AttributeNames(host::NativeObject native, H5_in
     loc.type = H5VL_OBJECT_BY_IDX;
     loc.loc_data.loc_by_idx = {".", order, H5_ITER_INC, i, H5P_LST_LINK_ACCESS_ID_g};
     args.args.get_name = {loc, 0, nullptr, &length};
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
-                                                     host::DefaultDxpl(), nullptr)));
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
     std::string name(length + 1, '\0');
     args.args.get_name = {loc, name.size(), name.data(), &length};
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args,
-                                                     host::DefaultDxpl(), nullptr)));
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLattr_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
     name.resize(length);
     names.push_back(std::move(name));
   }
@@ -192,9 +187,8 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
   store.NoteComment(node);
   const bool ordered = !shadow::Hdf5Member(*attributes, "attr_order").is_null();
   // Attributes came with the header: all are new to the store, in the order they have there.
-  H5ZARR_ASSIGN_OR_RETURN(
-      const std::vector<std::string> names,
-      AttributeNames(to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          AttributeNames(to.object(), ordered ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME));
   for (const std::string& name : names) {
     store.NoteAttribute(node, name);
   }

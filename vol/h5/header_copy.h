@@ -27,8 +27,7 @@ Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const shadow::NodePtr
 bool NeedsSameArray(const shadow::NodePtr& source);
 
 // A virtual dataset that HDF5 copied into a shadow: its mappings are what there is of it.
-Status AdoptVirtual(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native,
-                    hid_t dcpl);
+Status AdoptVirtual(shadow::StoreFile& store, const shadow::NodePtr& node, host::NativeObject native, hid_t dcpl);
 
 // What a copy has from its original: what it was created with, and its attributes.
 Status NoteHeader(shadow::StoreFile& store, const shadow::NodePtr& node, const host::NativeHandle& from,

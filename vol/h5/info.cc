@@ -133,10 +133,9 @@ herr_t free_wrap_ctx(void* context) {
 
 }  // namespace
 
-const H5VL_info_class_t kInfoClass = {sizeof(ConnectorInfo), info_copy,   info_cmp,
-                                      info_free,             info_to_str, info_from_str};
+const H5VL_info_class_t kInfoClass = {sizeof(ConnectorInfo), info_copy,    info_cmp, info_free,
+                                      info_to_str,           info_from_str};
 
-const H5VL_wrap_class_t kWrapClass = {get_object, get_wrap_ctx, wrap_object, unwrap_object,
-                                      free_wrap_ctx};
+const H5VL_wrap_class_t kWrapClass = {get_object, get_wrap_ctx, wrap_object, unwrap_object, free_wrap_ctx};
 
 }  // namespace h5zarr

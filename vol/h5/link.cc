@@ -28,8 +28,8 @@ LastLink LinkOf(const H5VL_loc_params_t* loc) {
   return loc->type == H5VL_OBJECT_BY_IDX ? LastLink::kFollowed : LastLink::kItself;
 }
 
-herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_params_t* loc,
-                   hid_t lcpl, hid_t lapl, hid_t dxpl, void** request) {
+herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_params_t* loc, hid_t lcpl, hid_t lapl,
+                   hid_t dxpl, void** request) {
   return PathGuard("link_create", [&]() -> Status {
     H5VL_link_create_args_t native_args = *args;
     Object* base = AsObject(opaque);
@@ -47,12 +47,10 @@ herr_t link_create(H5VL_link_create_args_t* args, void* opaque, const H5VL_loc_p
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(base, &base_loc, nullptr, LastLink::kItself));
     H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
     if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->CheckTakesLinks());
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_create(&native_args, at.under(), &at.loc,
-                                                        host::NativeConnector(), lcpl, lapl, dxpl,
-                                                        request)));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(
+        H5VLlink_create(&native_args, at.under(), &at.loc, host::NativeConnector(), lcpl, lapl, dxpl, request)));
     if (at.store() == nullptr) return OkStatus();
-    H5ZARR_RETURN_IF_ERROR(
-        UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.path())));
+    H5ZARR_RETURN_IF_ERROR(UndoOnFailure(at, at.store()->NoteCreated(at.object->node, at.path())));
     if (args->op_type != H5VL_LINK_CREATE_UD) return OkStatus();
     std::string value(static_cast<const char*>(args->args.ud.buf), args->args.ud.buf_size);
     return at.store()->NoteUserLink(at.object->node, at.path(), std::move(value));
@@ -83,19 +81,15 @@ std::optional<std::string> UserLinkValue(const Place& at) {
   return link != at.found.parent->group.links.end() ? link->second.value : std::nullopt;
 }
 
-herr_t link_copy(void* source, const H5VL_loc_params_t* source_loc, void* target,
-                 const H5VL_loc_params_t* target_loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
-                 void** request) {
+herr_t link_copy(void* source, const H5VL_loc_params_t* source_loc, void* target, const H5VL_loc_params_t* target_loc,
+                 hid_t lcpl, hid_t lapl, hid_t dxpl, void** request) {
   return PathGuard("link_copy", [&]() -> Status {
-    H5ZARR_ASSIGN_OR_RETURN(const TwoPlaces places,
-                            LocateBoth(source, source_loc, target, target_loc));
+    H5ZARR_ASSIGN_OR_RETURN(const TwoPlaces places, LocateBoth(source, source_loc, target, target_loc));
     const Place& to = places.to;
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLlink_copy(places.from.under(), &places.from.loc, to.under(), &to.loc,
-                      host::NativeConnector(), lcpl, lapl, dxpl, request)));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_copy(places.from.under(), &places.from.loc, to.under(), &to.loc,
+                                                      host::NativeConnector(), lcpl, lapl, dxpl, request)));
     if (to.store() == nullptr) return OkStatus();
-    H5ZARR_RETURN_IF_ERROR(
-        UndoOnFailure(to, to.store()->NoteCreated(to.object->node, to.path())));
+    H5ZARR_RETURN_IF_ERROR(UndoOnFailure(to, to.store()->NoteCreated(to.object->node, to.path())));
     return to.store()->NoteUserLink(to.object->node, to.path(), UserLinkValue(places.from));
   });
 }
@@ -114,28 +108,25 @@ Status NoteMove(const Place& from, const Place& to) {
   return store.NoteMoved(from.found.parent, from.found.name, link.parent, link.name);
 }
 
-herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target,
-                 const H5VL_loc_params_t* target_loc, hid_t lcpl, hid_t lapl, hid_t dxpl,
-                 void** request) {
+herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target, const H5VL_loc_params_t* target_loc,
+                 hid_t lcpl, hid_t lapl, hid_t dxpl, void** request) {
   return PathGuard("link_move", [&]() -> Status {
-    H5ZARR_ASSIGN_OR_RETURN(const TwoPlaces places,
-                            LocateBoth(source, source_loc, target, target_loc));
+    H5ZARR_ASSIGN_OR_RETURN(const TwoPlaces places, LocateBoth(source, source_loc, target, target_loc));
     const Place& from = places.from;
     const Place& to = places.to;
     H5ZARR_RETURN_IF_ERROR(RequireWritable(from.object));
     if (from.store() != nullptr) {
       H5ZARR_RETURN_IF_ERROR(from.store()->LoadForMove(from.found, to.found.parent));
     }
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLlink_move(from.under(), &from.loc, to.under(), &to.loc, host::NativeConnector(), lcpl,
-                      lapl, dxpl, request)));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLlink_move(from.under(), &from.loc, to.under(), &to.loc,
+                                                      host::NativeConnector(), lcpl, lapl, dxpl, request)));
     if (to.store() == nullptr || from.found.parent == nullptr) return OkStatus();
     const Status noted = NoteMove(from, to);
     if (noted.ok()) return noted;
     // The store has left the node where it was: so must the shadow.
     host::KeepErrors keep;
-    H5VLlink_move(to.under(), &to.loc, from.under(), &from.loc, host::NativeConnector(),
-                  H5P_LST_LINK_CREATE_ID_g, H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr);
+    H5VLlink_move(to.under(), &to.loc, from.under(), &from.loc, host::NativeConnector(), H5P_LST_LINK_CREATE_ID_g,
+                  H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr);
     return noted;
   });
 }
@@ -143,8 +134,7 @@ herr_t link_move(void* source, const H5VL_loc_params_t* source_loc, void* target
 // The character set of a link's name.
 H5T_cset_t CsetOf(const NodePtr& group, const std::string& name) {
   const auto link = group->group.links.find(name);
-  return link != group->group.links.end() ? link->second.cset
-                                          : shadow::LinkCset(group->node.attributes(), name);
+  return link != group->group.links.end() ? link->second.cset : shadow::LinkCset(group->node.attributes(), name);
 }
 
 Result<std::string> NameByIndex(const Place& at) {
@@ -152,30 +142,25 @@ Result<std::string> NameByIndex(const Place& at) {
   H5VL_link_get_args_t args;
   args.op_type = H5VL_LINK_GET_NAME;
   args.args.get_name = {0, nullptr, &length};
-  if (H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   std::string name(length + 1, '\0');
   args.args.get_name = {name.size(), name.data(), &length};
-  if (H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   name.resize(length);
   return name;
 }
 
-herr_t link_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_get_args_t* args, hid_t dxpl,
-                void** request) {
+herr_t link_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_get_args_t* args, hid_t dxpl, void** request) {
   return PathGuard("link_get", [&]() -> Status {
-    H5ZARR_ASSIGN_OR_RETURN(const Place at,
-                            Locate(AsObject(opaque), loc, nullptr, LinkOf(loc)));
+    H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc, nullptr, LinkOf(loc)));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request)));
-    if (args->op_type != H5VL_LINK_GET_INFO || at.store() == nullptr ||
-        args->args.get_info.linfo == nullptr) {
+    H5ZARR_RETURN_IF_ERROR(
+        NativeStatus(H5VLlink_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request)));
+    if (args->op_type != H5VL_LINK_GET_INFO || at.store() == nullptr || args->args.get_info.linfo == nullptr) {
       return OkStatus();
     }
     std::string name = at.found.name;
@@ -199,8 +184,7 @@ struct DoomedLink {
 };
 
 Result<bool> HasOtherLinks(const shadow::StoreFile& store, const NodePtr& node) {
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
-                          host::OpenByToken(store.Location(), node->token));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native, host::OpenByToken(store.Location(), node->token));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   return identity.ref_count > 1;
 }
@@ -233,8 +217,7 @@ Result<DoomedLink> FindDoomed(const Place& at) {
 // Makes a change to the links of `group` that may remove a hard link to that group itself.
 template <typename Change>
 Status ChangeOwnLinks(const shadow::StoreFile& store, const NodePtr& group, Change&& change) {
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
-                          host::OpenByToken(store.Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native, host::OpenByToken(store.Location(), group->token));
   return host::KeepingLinkCount(native.object(), change);
 }
 
@@ -245,12 +228,9 @@ Status DeleteLink(const Place& at, H5VL_link_specific_args_t* args, hid_t dxpl, 
     H5ZARR_ASSIGN_OR_RETURN(doomed, FindDoomed(at));
   }
   const auto remove = [&] {
-    return NativeStatus(
-        H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
+    return NativeStatus(H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
   };
-  H5ZARR_RETURN_IF_ERROR(doomed.parent_has_other_links
-                             ? ChangeOwnLinks(*at.store(), doomed.parent, remove)
-                             : remove());
+  H5ZARR_RETURN_IF_ERROR(doomed.parent_has_other_links ? ChangeOwnLinks(*at.store(), doomed.parent, remove) : remove());
   if (doomed.parent == nullptr) return OkStatus();
   return at.store()->NoteUnlinked(doomed.parent, doomed.name, doomed.target, doomed.other_links);
 }
@@ -261,13 +241,11 @@ Result<std::optional<herr_t>> IterateNames(shadow::StoreFile& store, const NodeP
                                            H5VL_link_iterate_args_t* iterate) {
   std::optional<herr_t> result;
   if (iterate->recursive || iterate->idx_type != H5_INDEX_NAME) return result;
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string>* listed,
-                          store.UnfilledNames(group));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string>* listed, store.UnfilledNames(group));
   if (listed == nullptr) return result;
   std::vector<std::string> names = *listed;  // the program's operator may change the group
   if (iterate->order == H5_ITER_DEC) std::reverse(names.begin(), names.end());
-  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native,
-                          host::OpenByToken(store.Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, host::OpenByToken(store.Location(), group->token));
   const Handle group_id(H5VLwrap_register(native.get(), H5I_GROUP));
   if (!group_id.valid()) return host::AlreadyReported();
   native.Release();  // now the identifier's
@@ -302,25 +280,21 @@ herr_t VisitLink(hid_t group, const char* name, const H5L_info2_t* native_info, 
   const auto* visit = static_cast<const LinkVisit*>(opaque);
   H5L_info2_t info = *native_info;
   (void)host::CatchAll([&]() -> Status {
-    H5ZARR_ASSIGN_OR_RETURN(const Resolution found,
-                            visit->at->store()->Resolve(visit->at->node, name));
+    H5ZARR_ASSIGN_OR_RETURN(const Resolution found, visit->at->store()->Resolve(visit->at->node, name));
     if (found.parent != nullptr) info.cset = CsetOf(found.parent, found.name);
     return OkStatus();
   }).ok();
   return visit->op(group, name, &info, visit->op_data);
 }
 
-herr_t link_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_specific_args_t* args,
-                     hid_t dxpl, void** request) {
+herr_t link_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_specific_args_t* args, hid_t dxpl,
+                     void** request) {
   return PathGuardValue("link_specific", [&]() -> Result<herr_t> {
     const bool iterates = args->op_type == H5VL_LINK_ITER;
-    H5ZARR_ASSIGN_OR_RETURN(
-        const Place at, Locate(AsObject(opaque), loc, nullptr,
-                               iterates ? LastLink::kFollowed : LinkOf(loc)));
+    H5ZARR_ASSIGN_OR_RETURN(const Place at,
+                            Locate(AsObject(opaque), loc, nullptr, iterates ? LastLink::kFollowed : LinkOf(loc)));
     switch (args->op_type) {
-      case H5VL_LINK_DELETE:
-        H5ZARR_RETURN_IF_ERROR(DeleteLink(at, args, dxpl, request));
-        return 0;
+      case H5VL_LINK_DELETE: H5ZARR_RETURN_IF_ERROR(DeleteLink(at, args, dxpl, request)); return 0;
       case H5VL_LINK_EXISTS: break;
       case H5VL_LINK_ITER: {
         if (args->args.iterate.recursive) H5ZARR_RETURN_IF_ERROR(FillForVisit(at));
@@ -333,21 +307,20 @@ herr_t link_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_link_speci
         H5VL_link_specific_args_t native_args = *args;
         native_args.args.iterate.op = VisitLink;
         native_args.args.iterate.op_data = &visit;
-        const herr_t answer_of_op = H5VLlink_specific(
-            at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl, request);
+        const herr_t answer_of_op =
+            H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl, request);
         if (answer_of_op < 0) return host::AlreadyReported();
         return answer_of_op;
       }
     }
-    const herr_t result =
-        H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
+    const herr_t result = H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     return result;
   });
 }
 
-herr_t link_optional(void* object, const H5VL_loc_params_t* loc, H5VL_optional_args_t* args,
-                     hid_t dxpl, void** request) {
+herr_t link_optional(void* object, const H5VL_loc_params_t* loc, H5VL_optional_args_t* args, hid_t dxpl,
+                     void** request) {
   return H5VLlink_optional(UnderOf(object), loc, host::NativeConnector(), args, dxpl, request);
 }
 
@@ -361,8 +334,7 @@ Status UndoOnFailure(const Place& place, Status status) {
   H5VL_link_specific_args_t args;
   std::memset(&args, 0, sizeof args);
   args.op_type = H5VL_LINK_DELETE;
-  H5VLlink_specific(base.under, &link, host::NativeConnector(), &args, host::DefaultDxpl(),
-                    nullptr);
+  H5VLlink_specific(base.under, &link, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr);
   if (place.store() == nullptr) return status;
   const Result<Resolution> found = place.store()->Resolve(place.object->node, place.path());
   if (!found.ok() || found->parent == nullptr) return status;
@@ -374,7 +346,6 @@ Status UndoOnFailure(const Place& place, Status status) {
   return status;
 }
 
-const H5VL_link_class_t kLinkClass = {link_create, link_copy,     link_move,
-                                      link_get,    link_specific, link_optional};
+const H5VL_link_class_t kLinkClass = {link_create, link_copy, link_move, link_get, link_specific, link_optional};
 
 }  // namespace h5zarr

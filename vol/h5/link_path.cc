@@ -41,11 +41,9 @@ Result<std::optional<Exit>> FindExitOfMount(const Place& place) {
   const bool from_root = path != nullptr && path[0] == '/';
   if (!from_root && place.object->native.type != H5I_FILE) return none;
   H5ZARR_ASSIGN_OR_RETURN(const unsigned long own, OwnFileNumber(*place.object));
-  H5ZARR_ASSIGN_OR_RETURN(const host::Identity top,
-                          host::IdentifyByName(place.object->native, "/"));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity top, host::IdentifyByName(place.object->native, "/"));
   if (top.fileno == own) return none;
-  return std::optional<Exit>(
-      Exit{"/", shadow::JoinParts(shadow::SplitPath(path != nullptr ? path : "")), false});
+  return std::optional<Exit>(Exit{"/", shadow::JoinParts(shadow::SplitPath(path != nullptr ? path : "")), false});
 }
 
 Result<std::optional<Exit>> FindExitOfStore(Place* place, LastLink last) {
@@ -80,8 +78,7 @@ Result<NativeLink> LookAtNativeLink(host::NativeObject base, const std::string& 
   H5VL_link_specific_args_t exists;
   exists.op_type = H5VL_LINK_EXISTS;
   exists.args.exists.exists = &link.exists;
-  if (H5VLlink_specific(base.under, &loc, host::NativeConnector(), &exists, host::DefaultDxpl(),
-                        nullptr) < 0) {
+  if (H5VLlink_specific(base.under, &loc, host::NativeConnector(), &exists, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   if (!link.exists) return link;
@@ -89,8 +86,7 @@ Result<NativeLink> LookAtNativeLink(host::NativeObject base, const std::string& 
   H5VL_link_get_args_t args;
   args.op_type = H5VL_LINK_GET_INFO;
   args.args.get_info.linfo = &info;
-  if (H5VLlink_get(base.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLlink_get(base.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   link.type = info.type;
@@ -99,8 +95,7 @@ Result<NativeLink> LookAtNativeLink(host::NativeObject base, const std::string& 
   args.op_type = H5VL_LINK_GET_VAL;
   args.args.get_val.buf_size = link.soft_target.size();
   args.args.get_val.buf = link.soft_target.data();
-  if (H5VLlink_get(base.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLlink_get(base.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   link.soft_target.resize(std::min(link.soft_target.find('\0'), link.soft_target.size()));
@@ -110,8 +105,7 @@ Result<NativeLink> LookAtNativeLink(host::NativeObject base, const std::string& 
 // The native object a place's path begins at.
 Result<host::NativeHandle> OpenBase(const Place& place) {
   if (place.loc.type == H5VL_OBJECT_BY_TOKEN) {
-    return host::OpenByToken(place.object->native,
-                             host::TokenKey(*place.loc.loc_data.loc_by_token.token));
+    return host::OpenByToken(place.object->native, host::TokenKey(*place.loc.loc_data.loc_by_token.token));
   }
   return host::NativeHandle();
 }
@@ -162,8 +156,7 @@ Result<std::unique_ptr<Object, CloseLinked>> OpenLinked(const Place& place, cons
   const host::NativeObject base = opened.valid() ? opened.object() : place.object->native;
   const H5VL_loc_params_t loc = host::LocByName(base.type, exit.link.c_str());
   H5I_type_t type = H5I_BADID;
-  void* under = H5VLobject_open(base.under, &loc, host::NativeConnector(), &type,
-                                host::DefaultDxpl(), nullptr);
+  void* under = H5VLobject_open(base.under, &loc, host::NativeConnector(), &type, host::DefaultDxpl(), nullptr);
   if (under == nullptr) {
     // Within a traversal each link would be tried twice as often as the one before.
     if (TraversalDepth::levels() > 0) return host::AlreadyReported();
@@ -239,9 +232,7 @@ bool TraversalScope::MustRepeat() {
   return true;
 }
 
-bool TraversalScope::FollowsNativePaths() {
-  return innermost != nullptr && innermost->follows_native_paths_;
-}
+bool TraversalScope::FollowsNativePaths() { return innermost != nullptr && innermost->follows_native_paths_; }
 
 bool TraversalScope::AskForRepetition() {
   if (innermost == nullptr || FollowsNativePaths()) return false;
@@ -285,8 +276,7 @@ const char* Place::path() const {
 
 namespace {
 
-Result<Place> FindPlace(Object* object, const H5VL_loc_params_t* loc, const char* name,
-                        LastLink last) {
+Result<Place> FindPlace(Object* object, const H5VL_loc_params_t* loc, const char* name, LastLink last) {
   Place place;
   place.object = object;
   place.loc = *loc;
@@ -315,8 +305,7 @@ Result<Place> FindPlace(Object* object, const H5VL_loc_params_t* loc, const char
 
 }  // namespace
 
-Result<Place> Locate(Object* object, const H5VL_loc_params_t* loc, const char* name,
-                     LastLink last) {
+Result<Place> Locate(Object* object, const H5VL_loc_params_t* loc, const char* name, LastLink last) {
   H5ZARR_ASSIGN_OR_RETURN(Place place, FindPlace(object, loc, name, last));
   if (place.behind_link) {
     place.opening = {place.under(), place.loc, place.name};

@@ -98,8 +98,8 @@ struct Place {
   };
   Opening opening;
 
-  std::unique_ptr<std::string> rest;              // what `name` and `loc` point to, behind a link
-  std::unique_ptr<Object, CloseLinked> linked;    // `object`, behind a link
+  std::unique_ptr<std::string> rest;            // what `name` and `loc` point to, behind a link
+  std::unique_ptr<Object, CloseLinked> linked;  // `object`, behind a link
 };
 
 // Whether a path's last component stands for the link (delete, create…) or what it leads to (open…).

@@ -26,8 +26,8 @@ std::string DestinationOf(const std::string& path, const Config& config) {
 }
 
 void Warn(const MirroredFile& file, const Status& why) {
-  std::fprintf(stderr, "h5zarr: '%s' is not mirrored to '%s': %s\n", file.path.c_str(),
-               file.destination.c_str(), why.message().c_str());
+  std::fprintf(stderr, "h5zarr: '%s' is not mirrored to '%s': %s\n", file.path.c_str(), file.destination.c_str(),
+               why.message().c_str());
 }
 
 }  // namespace

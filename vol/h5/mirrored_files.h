@@ -63,7 +63,7 @@ class MirroredFiles {
   Status Bring(const File& file);
   static Status Failed(const File& file, const Status& why);
 
-  bool updating_ = false;  // what is opened meanwhile is the mirror's own
+  bool updating_ = false;                // what is opened meanwhile is the mirror's own
   std::map<unsigned long, File> files_;  // by number
 };
 

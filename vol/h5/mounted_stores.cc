@@ -31,8 +31,7 @@ Result<bool> AnyIsMountedBelow(const Object& object) {
 
 Result<LinkedObject> Open(void* under, const H5VL_loc_params_t& loc) {
   H5I_type_t type = H5I_BADID;
-  void* opened = H5VLobject_open(under, &loc, host::NativeConnector(), &type, host::DefaultDxpl(),
-                                 nullptr);
+  void* opened = H5VLobject_open(under, &loc, host::NativeConnector(), &type, host::DefaultDxpl(), nullptr);
   H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(opened, type, nullptr));
   return LinkedObject(AsObject(wrapper));
 }
@@ -43,16 +42,13 @@ class MountWalk {
   Status Walk(const Object& group) {
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity here, host::Identify(group.native));
     if (!seen_.insert({here.fileno, here.token}).second) return OkStatus();
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links,
-                            host::Links(group.native, H5_INDEX_NAME));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> links, host::Links(group.native, H5_INDEX_NAME));
     for (const host::LinkName& link : links) {
       if (link.type != H5L_TYPE_HARD) continue;
-      H5ZARR_ASSIGN_OR_RETURN(const host::Identity there,
-                              host::IdentifyByName(group.native, link.name.c_str()));
+      H5ZARR_ASSIGN_OR_RETURN(const host::Identity there, host::IdentifyByName(group.native, link.name.c_str()));
       if (there.type != H5O_TYPE_GROUP) continue;
-      H5ZARR_ASSIGN_OR_RETURN(
-          const LinkedObject next,
-          Open(group.native.under, host::LocByName(group.native.type, link.name.c_str())));
+      H5ZARR_ASSIGN_OR_RETURN(const LinkedObject next,
+                              Open(group.native.under, host::LocByName(group.native.type, link.name.c_str())));
       if (there.fileno != here.fileno && next->store != nullptr) {
         H5ZARR_RETURN_IF_ERROR(next->store->Fill(next->node, true));
       }
@@ -72,9 +68,8 @@ Status FillMounted(const Place& place) {
   if (!any) return OkStatus();
   const Object& object = *place.object;
   const char* path = place.path();
-  H5ZARR_ASSIGN_OR_RETURN(
-      const LinkedObject visited,
-      Open(object.native.under, host::LocByName(object.native.type, path != nullptr ? path : ".")));
+  H5ZARR_ASSIGN_OR_RETURN(const LinkedObject visited,
+                          Open(object.native.under, host::LocByName(object.native.type, path != nullptr ? path : ".")));
   return visited->native.type == H5I_GROUP ? MountWalk().Walk(*visited) : OkStatus();
 }
 

@@ -20,8 +20,7 @@
 namespace h5zarr {
 namespace {
 
-constexpr std::array<std::string_view, 5> kDocuments = {"zarr.json", ".zgroup", ".zarray", ".zattrs",
-                                                        ".zmetadata"};
+constexpr std::array<std::string_view, 5> kDocuments = {"zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"};
 
 // The first bytes of a regular file, blanks left out; nothing for all else.
 std::string BeginningOf(const FileName& name) {
@@ -50,15 +49,16 @@ Status RefuseForeignUrl(const FileName& name) {
 }
 
 Status RefuseDocument(const FileName& name) {
-  const std::string_view path = std::string_view(name.path).substr(
-      0, IsHttpUrl(name.path) ? name.path.find('?') : std::string::npos);
+  const std::string_view path =
+      std::string_view(name.path).substr(0, IsHttpUrl(name.path) ? name.path.find('?') : std::string::npos);
   const std::size_t slash = path.rfind('/');
-  const bool is_document =
-      std::find(kDocuments.begin(), kDocuments.end(), path.substr(slash + 1)) != kDocuments.end();
+  const bool is_document = std::find(kDocuments.begin(), kDocuments.end(), path.substr(slash + 1)) != kDocuments.end();
   // (Nothing else has such a name on servers; here it may be an HDF5 file's.)
   if (!is_document || (!name.remote && !BeginningOf(name).starts_with('{'))) return OkStatus();
-  return UnsupportedError("'" + ShownName(name.given) + "' is a document of a Zarr store: the store to open is its "
-                          "folder, '" + ShownName(path.substr(0, slash)) + "'");
+  return UnsupportedError("'" + ShownName(name.given) +
+                          "' is a document of a Zarr store: the store to open is its "
+                          "folder, '" +
+                          ShownName(path.substr(0, slash)) + "'");
 }
 
 Status RefuseFolder(const FileName& name) {
@@ -68,8 +68,9 @@ Status RefuseFolder(const FileName& name) {
   // (Who opens with `a` then makes one.)
   if (IsRoomForStore(name)) return ErrnoError(ENOENT, "no store yet in the empty folder '" + name.given + "'");
   return Status(StatusCode::kUnsupported,
-                "'" + name.given + "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
-                ".zarray, and there is none a few levels below",
+                "'" + name.given +
+                    "' is a folder, but no Zarr store: it has no zarr.json, .zgroup or "
+                    ".zarray, and there is none a few levels below",
                 EISDIR);
 }
 
@@ -95,7 +96,8 @@ Status WhyNoArchive(const FileName& name) {
   const auto root = zarr::Hierarchy(archive->get()).Open("");
   if (!root.ok()) return root.status().WithContext("'" + name.given + "'");
   if (*root) return OkStatus();
-  return UnsupportedError("'" + name.given + "' is a ZIP archive, but no Zarr store: it has no zarr.json, "
+  return UnsupportedError("'" + name.given +
+                          "' is a ZIP archive, but no Zarr store: it has no zarr.json, "
                           ".zgroup or .zarray, and there is none a few levels below");
 }
 

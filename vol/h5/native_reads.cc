@@ -47,8 +47,7 @@ int DescriptorOf(void* file) {
   H5VL_optional_args_t args;
   args.op_type = H5VL_NATIVE_FILE_GET_VFD_HANDLE;
   args.args = &native;
-  if (H5VLfile_optional(file, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0 ||
-      handle == nullptr) {
+  if (H5VLfile_optional(file, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0 || handle == nullptr) {
     return -1;
   }
   return *static_cast<const int*>(handle);
@@ -108,8 +107,7 @@ void NativeFiles::NoteOpened(void* under, std::shared_ptr<RemoteFile> file, cons
   Note(*number, std::move(file), config);
 }
 
-void NativeFiles::Note(unsigned long number, std::shared_ptr<FileBytes> bytes,
-                       const Config& config) {
+void NativeFiles::Note(unsigned long number, std::shared_ptr<FileBytes> bytes, const Config& config) {
   MakeRoom();
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   File& made = files_[number];
@@ -197,8 +195,7 @@ void NativeFiles::MakeRoom() {
   if (files_.size() >= kMaxFiles) files_.erase(files_.begin());
 }
 
-std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset,
-                                                          bool known_only) {
+std::shared_ptr<transfer::NativeChunks> NativeFiles::Find(const Object& dataset, bool known_only) {
   if (files_.empty()) return nullptr;
   const Result<host::Identity> identity = host::Identify(dataset.native);
   if (!identity.ok()) return nullptr;
@@ -237,8 +234,7 @@ bool IsInRemoteFile(const Object& object) {
   H5VL_file_get_args_t args;
   args.op_type = H5VL_FILE_GET_NAME;
   args.args.get_name = {object.native.type, sizeof beginning, beginning, &length};
-  return H5VLfile_get(object.native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                      nullptr) >= 0 &&
+  return H5VLfile_get(object.native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) >= 0 &&
          IsRemoteName(beginning);
 }
 
@@ -246,13 +242,13 @@ Status RefuseLocalFiles(const Object& dataset) {
   // (Asked before every read of a native file.)
   const bool may_be_remote = dataset.store != nullptr || GetConnector().native_files.any_remote();
   if (!may_be_remote || !IsInRemoteFile(dataset)) return OkStatus();
-  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
-                          transfer::AskDataset(dataset.native.under, H5VL_DATASET_GET_DCPL));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, transfer::AskDataset(dataset.native.under, H5VL_DATASET_GET_DCPL));
   if (H5Pget_layout(dcpl.get()) != H5D_CONTIGUOUS || H5Pget_external_count(dcpl.get()) <= 0) {
     return OkStatus();
   }
-  return PermissionDeniedError("the elements of a dataset of a remote file are said to be in files of this "
-                               "machine (external storage), which no remote file may name");
+  return PermissionDeniedError(
+      "the elements of a dataset of a remote file are said to be in files of this "
+      "machine (external storage), which no remote file may name");
 }
 
 std::optional<std::string> RawDataOf(const Object& dataset) {
@@ -266,8 +262,8 @@ std::optional<std::string> RawDataOf(const Object& dataset) {
     args.op_type = H5VL_ATTR_EXISTS;
     args.args.exists.name = attribute;
     args.args.exists.exists = &exists;
-    if (H5VLattr_specific(dataset.native.under, &loc, host::NativeConnector(), &args,
-                          host::DefaultDxpl(), nullptr) < 0 ||
+    if (H5VLattr_specific(dataset.native.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
+            0 ||
         !exists) {
       return std::nullopt;
     }
@@ -279,8 +275,7 @@ std::optional<std::string> RawDataOf(const Object& dataset) {
   name.args.get_name.buf_size = sizeof path;
   name.args.get_name.buf = path;
   name.args.get_name.name_len = &length;
-  if (H5VLobject_get(dataset.native.under, &loc, host::NativeConnector(), &name,
-                     host::DefaultDxpl(), nullptr) < 0 ||
+  if (H5VLobject_get(dataset.native.under, &loc, host::NativeConnector(), &name, host::DefaultDxpl(), nullptr) < 0 ||
       length == 0 || length >= sizeof path) {
     return std::nullopt;
   }

@@ -81,7 +81,7 @@ class NativeFiles {
     std::weak_ptr<FileBytes> bytes;
     std::shared_ptr<FileBytes> local;  // keeps it; a remote one is kept by its driver, as long as HDF5 needs it
     Config::Accelerate accelerate = Config::Accelerate::kAuto;
-    unsigned opened = 0;  // how often it is
+    unsigned opened = 0;                                                   // how often it is
     std::map<uint64_t, std::shared_ptr<transfer::NativeChunks>> datasets;  // by token; null: HDF5's
     std::vector<Held> held;                                                // the oldest first
   };

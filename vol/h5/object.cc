@@ -24,8 +24,8 @@ Status GetInfo(const Place& at, H5VL_object_get_args_t* args, hid_t dxpl, void**
   if ((fields & H5O_INFO_BASIC) != 0 && at.store() != nullptr) at.store()->CountHardLinks();
   H5VL_object_get_args_t native_args = *args;
   if ((fields & H5O_INFO_TIME) != 0) native_args.args.get_info.fields |= H5O_INFO_BASIC;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLobject_get(
-      at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl, request)));
+  H5ZARR_RETURN_IF_ERROR(
+      NativeStatus(H5VLobject_get(at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl, request)));
   if ((fields & H5O_INFO_TIME) != 0) AnswerTimesInStore(args->args.get_info.oinfo);
   return OkStatus();
 }
@@ -52,26 +52,22 @@ herr_t Visit(const Place& at, H5VL_object_specific_args_t* args, hid_t dxpl, voi
     native_args.args.visit.op = VisitObject;
     native_args.args.visit.op_data = &visit;
   }
-  return H5VLobject_specific(at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl,
-                             request);
+  return H5VLobject_specific(at.under(), &at.loc, host::NativeConnector(), &native_args, dxpl, request);
 }
 
-void* object_open(void* opaque, const H5VL_loc_params_t* loc, H5I_type_t* type, hid_t dxpl,
-                  void** request) {
+void* object_open(void* opaque, const H5VL_loc_params_t* loc, H5I_type_t* type, hid_t dxpl, void** request) {
   return PathGuardPointer("object_open", [&]() -> Result<void*> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
-    void* under = H5VLobject_open(at.opening.under, &at.opening.loc, host::NativeConnector(), type,
-                                  dxpl, request);
-    H5ZARR_ASSIGN_OR_RETURN(void* wrapper,
-                            Wrap(under, under != nullptr ? *type : H5I_BADID, at.object));
+    void* under = H5VLobject_open(at.opening.under, &at.opening.loc, host::NativeConnector(), type, dxpl, request);
+    H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(under, under != nullptr ? *type : H5I_BADID, at.object));
     return *type == H5I_DATASET ? OpenArrayOf(wrapper, 0) : Result<void*>(wrapper);
   });
 }
 
-herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char* source_name,
-                   void* target, const H5VL_loc_params_t* target_loc, const char* target_name,
-                   hid_t ocpypl, hid_t lcpl, hid_t dxpl, void** request) {
+herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char* source_name, void* target,
+                   const H5VL_loc_params_t* target_loc, const char* target_name, hid_t ocpypl, hid_t lcpl, hid_t dxpl,
+                   void** request) {
   return PathGuard("object_copy", [&]() -> Status {
     H5ZARR_ASSIGN_OR_RETURN(const Place from, Locate(AsObject(source), source_loc, source_name));
     H5ZARR_ASSIGN_OR_RETURN(const Place to, LocateNew(AsObject(target), target_loc, target_name));
@@ -79,19 +75,18 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_loc, const char
   });
 }
 
-herr_t object_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_object_get_args_t* args,
-                  hid_t dxpl, void** request) {
+herr_t object_get(void* opaque, const H5VL_loc_params_t* loc, H5VL_object_get_args_t* args, hid_t dxpl,
+                  void** request) {
   return PathGuard("object_get", [&]() -> Status {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
     if (args->op_type == H5VL_OBJECT_GET_INFO) return GetInfo(at, args, dxpl, request);
-    return NativeStatus(
-        H5VLobject_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
+    return NativeStatus(H5VLobject_get(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request));
   });
 }
 
-herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
-                       H5VL_object_specific_args_t* args, hid_t dxpl, void** request) {
+herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc, H5VL_object_specific_args_t* args, hid_t dxpl,
+                       void** request) {
   return PathGuardValue("object_specific", [&]() -> Result<herr_t> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
@@ -101,7 +96,8 @@ herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
         H5ZARR_RETURN_IF_ERROR(FillForVisit(at));
         if (at.store() != nullptr) at.store()->CountHardLinks();
         break;
-      case H5VL_OBJECT_EXISTS: case H5VL_OBJECT_LOOKUP: break;
+      case H5VL_OBJECT_EXISTS:
+      case H5VL_OBJECT_LOOKUP: break;
       case H5VL_OBJECT_FLUSH:
         if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Save());
         break;
@@ -109,25 +105,23 @@ herr_t object_specific(void* opaque, const H5VL_loc_params_t* loc,
         if (at.store() != nullptr) H5ZARR_RETURN_IF_ERROR(at.store()->Refresh(at.node));
         break;
     }
-    const herr_t result =
-        args->op_type == H5VL_OBJECT_VISIT
-            ? Visit(at, args, dxpl, request)
-            : H5VLobject_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
+    const herr_t result = args->op_type == H5VL_OBJECT_VISIT
+                              ? Visit(at, args, dxpl, request)
+                              : H5VLobject_specific(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     return result;
   });
 }
 
-herr_t object_optional(void* opaque, const H5VL_loc_params_t* loc, H5VL_optional_args_t* args,
-                       hid_t dxpl, void** request) {
+herr_t object_optional(void* opaque, const H5VL_loc_params_t* loc, H5VL_optional_args_t* args, hid_t dxpl,
+                       void** request) {
   return PathGuardValue("object_optional", [&]() -> Result<herr_t> {
     H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(AsObject(opaque), loc));
     H5ZARR_RETURN_IF_ERROR(FillIndexed(at));
     if (args->op_type == H5VL_NATIVE_OBJECT_SET_COMMENT) {
       H5ZARR_RETURN_IF_ERROR(RequireWritable(at.object));
     }
-    const herr_t result =
-        H5VLobject_optional(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
+    const herr_t result = H5VLobject_optional(at.under(), &at.loc, host::NativeConnector(), args, dxpl, request);
     if (result < 0) return host::AlreadyReported();
     if (args->op_type == H5VL_NATIVE_OBJECT_SET_COMMENT && at.store() != nullptr) {
       at.store()->NoteComment(at.node);
@@ -138,7 +132,6 @@ herr_t object_optional(void* opaque, const H5VL_loc_params_t* loc, H5VL_optional
 
 }  // namespace
 
-const H5VL_object_class_t kObjectClass = {object_open, object_copy, object_get, object_specific,
-                                          object_optional};
+const H5VL_object_class_t kObjectClass = {object_open, object_copy, object_get, object_specific, object_optional};
 
 }  // namespace h5zarr

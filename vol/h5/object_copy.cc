@@ -21,16 +21,14 @@ using shadow::NodePtr;
 
 bool HasReferences(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
 
-Status RewriteAttribute(host::NativeObject object, const std::string& name,
-                        const shadow::AttributeValue& value) {
+Status RewriteAttribute(host::NativeObject object, const std::string& name, const shadow::AttributeValue& value) {
   const H5VL_loc_params_t self = host::LocSelf(object.type);
-  const host::NativeHandle attribute(
-      H5VLattr_open(object.under, &self, host::NativeConnector(), name.c_str(),
-                    H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
-      H5I_ATTR);
+  const host::NativeHandle attribute(H5VLattr_open(object.under, &self, host::NativeConnector(), name.c_str(),
+                                                   H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+                                     H5I_ATTR);
   if (!attribute.valid()) return host::AlreadyReported();
-  return NativeStatus(H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(),
-                                     value.data(), host::DefaultDxpl(), nullptr));
+  return NativeStatus(H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(), value.data(),
+                                     host::DefaultDxpl(), nullptr));
 }
 
 // HDF5's own copy. Elements that come into a shadow with it are on their way to an array, which gets them from where
@@ -44,8 +42,8 @@ Status CopyByHdf5(void* from, const H5VL_loc_params_t& from_loc, const char* fro
     if (H5Pget_shared_mesg_nindexes(fcpl.get(), &shared_indexes) < 0) return host::AlreadyReported();
   }
   const shadow::ForgetElements forget(to.store() != nullptr && shared_indexes == 0);
-  return NativeStatus(H5VLobject_copy(from, &from_loc, from_name, to.under(), &to_loc, to_name,
-                                      host::NativeConnector(), ocpypl, lcpl, dxpl, request));
+  return NativeStatus(H5VLobject_copy(from, &from_loc, from_name, to.under(), &to_loc, to_name, host::NativeConnector(),
+                                      ocpypl, lcpl, dxpl, request));
 }
 
 class CopyFinisher {
@@ -60,8 +58,7 @@ class CopyFinisher {
   }
 
   // Takes the copy `to` of `from`, and all below it, into the target's store.
-  Status Finish(const host::NativeHandle& from, const host::NativeHandle& to,
-                const std::string& path) {
+  Status Finish(const host::NativeHandle& from, const host::NativeHandle& to, const std::string& path) {
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity copy, host::Identify(to.object()));
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
     H5ZARR_RETURN_IF_ERROR(CheckReadable(original));
@@ -94,9 +91,9 @@ class CopyFinisher {
       H5ZARR_ASSIGN_OR_RETURN(shadow::NativeAttribute attribute,
                               shadow::ReadNativeAttribute(one.from.object(), one.attribute));
       shadow::AttributeValue& value = attribute.value;
-      H5ZARR_RETURN_IF_ERROR(TranslateReferences(
-          value.type(), static_cast<std::byte*>(value.data()),
-          H5Sget_simple_extent_npoints(value.space()), H5Tget_size(value.type()), translate));
+      H5ZARR_RETURN_IF_ERROR(TranslateReferences(value.type(), static_cast<std::byte*>(value.data()),
+                                                 H5Sget_simple_extent_npoints(value.space()), H5Tget_size(value.type()),
+                                                 translate));
       H5ZARR_RETURN_IF_ERROR(RewriteAttribute(one.to.object(), one.attribute, value));
       // (It may have been stored meanwhile, with the first data of a dataset.)
       if (store_ != nullptr) store_->NoteAttribute(one.node, one.attribute);
@@ -143,18 +140,14 @@ class CopyFinisher {
       if (target.fileno != fileno) {
         return UnsupportedError("copying what references lead to in another file");
       }
-      H5ZARR_ASSIGN_OR_RETURN(
-          const uint64_t copy, CopyOf(one.from.object(), fileno, host::TokenKey(target.token)));
+      H5ZARR_ASSIGN_OR_RETURN(const uint64_t copy, CopyOf(one.from.object(), fileno, host::TokenKey(target.token)));
       H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, host::OpenByToken(one.to.object(), copy));
       return RegisterNative(std::move(native));
     };
-    return {[this, &one, fileno](uint64_t reference) {
-              return CopyOf(one.from.object(), fileno, reference);
-            },
+    return {[this, &one, fileno](uint64_t reference) { return CopyOf(one.from.object(), fileno, reference); },
             [&one, source, copy_of](hid_t type, void* reference) -> Status {
               if (!source->valid()) {
-                H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle root,
-                                        OpenAt(one.from.object(), nullptr, "/"));
+                H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle root, OpenAt(one.from.object(), nullptr, "/"));
                 H5ZARR_ASSIGN_OR_RETURN(*source, RegisterNative(std::move(root)));
               }
               return Retarget(source->get(), type, reference, copy_of);
@@ -176,27 +169,22 @@ class CopyFinisher {
     return OkStatus();
   }
 
-  Status FinishAttributes(const host::NativeHandle& from, const host::NativeHandle& to,
-                          const NodePtr& node, bool leaves) {
+  Status FinishAttributes(const host::NativeHandle& from, const host::NativeHandle& to, const NodePtr& node,
+                          bool leaves) {
     // (Of other copies HDF5 has done what there is to do.)
     if (!expands_references() && (!leaves || store_ == nullptr)) return OkStatus();
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                            AttributeNames(to.object(), H5_INDEX_NAME));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, AttributeNames(to.object(), H5_INDEX_NAME));
     for (const std::string& name : names) {
-      H5ZARR_ASSIGN_OR_RETURN(const shadow::NativeAttribute attribute,
-                              shadow::ReadNativeAttribute(to.object(), name));
+      H5ZARR_ASSIGN_OR_RETURN(const shadow::NativeAttribute attribute, shadow::ReadNativeAttribute(to.object(), name));
       if (HasReferences(attribute.value.type())) H5ZARR_RETURN_IF_ERROR(Defer(from, to, node, name));
     }
     return OkStatus();
   }
 
-  Status FinishDataset(const host::NativeHandle& from, const host::NativeHandle& to,
-                       const NodePtr& node, bool leaves) {
-    H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl,
-                            transfer::AskDataset(to.get(), H5VL_DATASET_GET_DCPL));
+  Status FinishDataset(const host::NativeHandle& from, const host::NativeHandle& to, const NodePtr& node, bool leaves) {
+    H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, transfer::AskDataset(to.get(), H5VL_DATASET_GET_DCPL));
     if (H5Pget_layout(dcpl.get()) == H5D_VIRTUAL) {
-      return store_ == nullptr ? OkStatus()
-                               : AdoptVirtual(*store_, node, to.object(), dcpl.get());
+      return store_ == nullptr ? OkStatus() : AdoptVirtual(*store_, node, to.object(), dcpl.get());
     }
     if (store_ != nullptr) {
       H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
@@ -236,13 +224,12 @@ class CopyFinisher {
   }
 
   // The elements, as far as HDF5 has not copied them.
-  Status CopyData(const host::NativeHandle& from, const host::NativeHandle& to,
-                  const NodePtr& node, const Translate& translate) {
+  Status CopyData(const host::NativeHandle& from, const host::NativeHandle& to, const NodePtr& node,
+                  const Translate& translate) {
     DataEnd source{from.object(), nullptr, nullptr}, target{to.object(), store_, node};
     // Where it lies is asked of the object: a link may have led into another file.
     H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(from.object()));
-    const std::shared_ptr<shadow::StoreFile> store =
-        GetConnector().stores.ByFileNumber(identity.fileno);
+    const std::shared_ptr<shadow::StoreFile> store = GetConnector().stores.ByFileNumber(identity.fileno);
     if (store == nullptr && store_ == nullptr && (!translate || !expands_references())) {
       return OkStatus();
     }
@@ -279,10 +266,9 @@ class CopyFinisher {
     return OkStatus();
   }
 
-  Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to,
-                     const NodePtr& node, const std::string& path) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> names,
-                            host::Links(to.object(), H5_INDEX_NAME));
+  Status FinishGroup(const host::NativeHandle& from, const host::NativeHandle& to, const NodePtr& node,
+                     const std::string& path) {
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<host::LinkName> names, host::Links(to.object(), H5_INDEX_NAME));
     for (const auto& [name, type] : names) {
       host::NativeHandle original;
       if (type == H5L_TYPE_HARD) {
@@ -329,15 +315,13 @@ class CopyFinisher {
     for (;; ++token) {
       const std::string path = "/~obj_pointed_by_" + std::to_string(token);
       const H5VL_loc_params_t loc = host::LocByName(target_.object->native.type, path.c_str());
-      H5ZARR_ASSIGN_OR_RETURN(const Place at,
-                              Locate(target_.object, &loc, nullptr, LastLink::kItself));
+      H5ZARR_ASSIGN_OR_RETURN(const Place at, Locate(target_.object, &loc, nullptr, LastLink::kItself));
       hbool_t exists = false;
       H5VL_link_specific_args_t args;
       args.op_type = H5VL_LINK_EXISTS;
       args.args.exists.exists = &exists;
       H5ZARR_RETURN_IF_ERROR(NativeStatus(
-          H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), &args,
-                            host::DefaultDxpl(), nullptr)));
+          H5VLlink_specific(at.under(), &at.loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
       if (!exists) return path;
     }
   }
@@ -356,11 +340,9 @@ class CopyFinisher {
 };
 
 Status FinishCopy(const Place& source, const Place& target, CopyFinisher* finisher) {
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle from,
-                          OpenAt(source.object->native, &source.loc, source.name));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle from, OpenAt(source.object->native, &source.loc, source.name));
   H5ZARR_RETURN_IF_ERROR(finisher->MendFill(from, target.object->native, target.path()));
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle to,
-                          OpenAt(target.object->native, &target.loc, target.name));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle to, OpenAt(target.object->native, &target.loc, target.name));
   if (target.store() != nullptr) {
     H5ZARR_RETURN_IF_ERROR(target.store()->NoteCreated(target.object->node, target.name));
   }
@@ -371,8 +353,7 @@ Status FinishCopy(const Place& source, const Place& target, CopyFinisher* finish
 
 // Loads what is copied. `options` say how.
 Status LoadSource(const Place& from, CopySource* source) {
-  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native,
-                          OpenAt(from.object->native, &from.loc, from.name));
+  H5ZARR_ASSIGN_OR_RETURN(host::NativeHandle native, OpenAt(from.object->native, &from.loc, from.name));
   const H5I_type_t type = native.type();
   H5ZARR_ASSIGN_OR_RETURN(void* wrapper, Wrap(native.Release(), type, from.object));
   const OwnedObject object(AsObject(wrapper));
@@ -381,8 +362,7 @@ Status LoadSource(const Place& from, CopySource* source) {
 
 }  // namespace
 
-Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, hid_t dxpl,
-                  void** request) {
+Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, hid_t dxpl, void** request) {
   unsigned options = 0;
   H5ZARR_RETURN_IF_ERROR(NativeStatus(H5Pget_copy_object(ocpypl, &options)));
   constexpr unsigned kFollows = H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG;
@@ -398,11 +378,10 @@ Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, 
   Handle list(H5Pcopy(ocpypl));
   if (!list.valid()) return host::AlreadyReported();
   if (in_store) {
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5Pset_copy_object(list.get(), options & ~H5O_COPY_EXPAND_REFERENCE_FLAG)));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5Pset_copy_object(list.get(), options & ~H5O_COPY_EXPAND_REFERENCE_FLAG)));
   }
-  H5ZARR_RETURN_IF_ERROR(CopyByHdf5(from.under(), from.loc, from.name, to, to.loc, to.name, list.get(), lcpl, dxpl,
-                                    request));
+  H5ZARR_RETURN_IF_ERROR(
+      CopyByHdf5(from.under(), from.loc, from.name, to, to.loc, to.name, list.get(), lcpl, dxpl, request));
   if (!in_store) return OkStatus();
   CopyFinisher finisher(to, &source, options, list.get());
   const Status finished = FinishCopy(from, to, &finisher);

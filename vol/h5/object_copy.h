@@ -10,8 +10,7 @@ namespace h5zarr {
 
 // H5Ocopy of what is at `from` to `to` (a path without anything), by the lists of the call. On failure
 // nothing is left of the copy: kUnsupported for shards into native files and for region references.
-Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, hid_t dxpl,
-                  void** request);
+Status CopyObject(const Place& from, const Place& to, hid_t ocpypl, hid_t lcpl, hid_t dxpl, void** request);
 
 }  // namespace h5zarr
 

@@ -25,14 +25,13 @@ Status WhyNeither(const FileName& name, const RemoteObject& object, const Status
   return NotFoundError(why.message() + ", nor a file");
 }
 
-Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags,
-                             const Config& config, hid_t fapl, hid_t dxpl, void** request) {
+Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags, const Config& config,
+                             hid_t fapl, hid_t dxpl, void** request) {
   if ((flags & H5F_ACC_RDWR) != 0) {
     return PermissionDeniedError("'" + ShownName(name.given) + "': remote HDF5 files can only be read");
   }
   H5ZARR_ASSIGN_OR_RETURN(Handle native_fapl, NativeFapl(fapl));
-  H5ZARR_RETURN_IF_ERROR(
-      transfer::SetRemoteDriver(native_fapl.get(), name.given, object.file));
+  H5ZARR_RETURN_IF_ERROR(transfer::SetRemoteDriver(native_fapl.get(), name.given, object.file));
   void* under = H5VLfile_open(name.given.c_str(), flags, native_fapl.get(), dxpl, request);
   if (under == nullptr) {
     host::KeepErrors keep;  // h5py reads errno from them

@@ -21,8 +21,8 @@ bool IsRemoteAccessible(const FileName& name, const Config& config);
 Status WhyNeither(const FileName& name, const RemoteObject& object, const Status& why);
 
 // Opens `object`, an HDF5 file, for reading; kPermissionDenied with `flags` that ask for more.
-Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags,
-                             const Config& config, hid_t fapl, hid_t dxpl, void** request);
+Result<void*> OpenRemoteHdf5(const FileName& name, const RemoteObject& object, unsigned flags, const Config& config,
+                             hid_t fapl, hid_t dxpl, void** request);
 
 // Makes the access list of a remote file one that opens others as well, and that file by its name.
 Status HideRemoteDriver(hid_t fapl);

@@ -23,8 +23,7 @@ struct Pipeline {
   std::vector<std::unique_ptr<BytesCodec>> filters;
 };
 
-Result<std::unique_ptr<BytesCodec>> MakeFilter(std::string_view name, const Json& configuration,
-                                               const DType& dtype) {
+Result<std::unique_ptr<BytesCodec>> MakeFilter(std::string_view name, const Json& configuration, const DType& dtype) {
   codec::ChunkSpec input;
   input.dtype = dtype;
   H5ZARR_ASSIGN_OR_RETURN(AnyCodec made, codec::MakeCodec(name, configuration, input));
@@ -36,8 +35,7 @@ Result<std::unique_ptr<BytesCodec>> MakeFilter(std::string_view name, const Json
 Result<Handle> ReportedDcpl(Object* object) {
   H5VL_dataset_get_args_t args;
   args.op_type = H5VL_DATASET_GET_DCPL;
-  if (H5VLdataset_get(object->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                      nullptr) < 0) {
+  if (H5VLdataset_get(object->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return Handle(args.args.get_dcpl.dcpl_id);
@@ -56,15 +54,14 @@ Result<Pipeline> PipelineOf(Object* object, const zarr::Array& array) {
   for (int i = 0; i < count; ++i) {
     unsigned flags = 0, config = 0, words[8] = {};
     std::size_t word_count = std::size(words);
-    const H5Z_filter_t id = H5Pget_filter2(dcpl.get(), static_cast<unsigned>(i), &flags,
-                                           &word_count, words, 0, nullptr, &config);
+    const H5Z_filter_t id =
+        H5Pget_filter2(dcpl.get(), static_cast<unsigned>(i), &flags, &word_count, words, 0, nullptr, &config);
     const DType& dtype = array.metadata().dtype;
     std::unique_ptr<BytesCodec> filter;
     if (id == H5Z_FILTER_DEFLATE) {
       H5ZARR_ASSIGN_OR_RETURN(filter, MakeFilter("zlib", {{"level", words[0]}}, dtype));
     } else if (id == H5Z_FILTER_SHUFFLE) {
-      H5ZARR_ASSIGN_OR_RETURN(
-          filter, MakeFilter("shuffle", {{"elementsize", dtype.item_bytes}}, dtype));
+      H5ZARR_ASSIGN_OR_RETURN(filter, MakeFilter("shuffle", {{"elementsize", dtype.item_bytes}}, dtype));
     } else if (id == H5Z_FILTER_FLETCHER32) {
       H5ZARR_ASSIGN_OR_RETURN(filter, MakeFilter("fletcher32", nullptr, dtype));
     } else {
@@ -114,8 +111,7 @@ Result<Buffer> ToReported(Object* object, zarr::Array& array, Buffer stored) {
   return chunk;
 }
 
-Result<Buffer> FromReported(Object* object, zarr::Array& array, ByteSpan given,
-                            uint32_t filter_mask) {
+Result<Buffer> FromReported(Object* object, zarr::Array& array, ByteSpan given, uint32_t filter_mask) {
   H5ZARR_ASSIGN_OR_RETURN(const Pipeline pipeline, PipelineOf(object, array));
   if (pipeline.verbatim) {
     if (filter_mask == 0) {
@@ -143,14 +139,13 @@ Result<Buffer> FromReported(Object* object, zarr::Array& array, ByteSpan given,
     H5ZARR_ASSIGN_OR_RETURN(chunk, pipeline.filters[i]->DecodeUnsized(chunk, limit + 64));
   }
   if (chunk.size_bytes() != limit) {
-    return CorruptError("the chunk decodes to " + std::to_string(chunk.size_bytes()) +
-                        " bytes, expected " + std::to_string(limit));
+    return CorruptError("the chunk decodes to " + std::to_string(chunk.size_bytes()) + " bytes, expected " +
+                        std::to_string(limit));
   }
   return array.EncodeStoredChunk(chunk);
 }
 
-Result<hsize_t> ReportedChunkBytes(Object* object, zarr::Array& array,
-                                   const zarr::ChunkInfo& chunk) {
+Result<hsize_t> ReportedChunkBytes(Object* object, zarr::Array& array, const zarr::ChunkInfo& chunk) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, ReportedDcpl(object));
   if (shadow::StoredChunksAreVerbatim(array.metadata(), dcpl.get())) return chunk.stored_bytes;
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, array.ReadStoredChunk(chunk.coords));

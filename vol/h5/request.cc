@@ -1,10 +1,11 @@
 // request: reads and writes that H5Dread_async and H5Dwrite_async began, as event sets see them.
 
+#include "h5/request.h"
+
 #include <memory>
 #include <utility>
 
 #include "h5/connector.h"
-#include "h5/request.h"
 
 namespace h5zarr {
 namespace {
@@ -25,8 +26,7 @@ herr_t request_wait(void* opaque, uint64_t timeout_ns, H5VL_request_status_t* st
   return host::Guard("request_wait", [&] {
     Request* request = AsRequest(opaque);
     const bool forever = timeout_ns == UINT64_MAX;
-    *status = forever || request->job->WaitFor(timeout_ns) ? OutcomeOf(request)
-                                                           : H5VL_REQUEST_STATUS_IN_PROGRESS;
+    *status = forever || request->job->WaitFor(timeout_ns) ? OutcomeOf(request) : H5VL_REQUEST_STATUS_IN_PROGRESS;
     return OkStatus();
   });
 }
@@ -58,13 +58,11 @@ herr_t request_specific(void* opaque, H5VL_request_specific_args_t* args) {
       *args->args.get_exec_time.exec_time = 0;
       return 0;
   }
-  return host::Guard("request_specific",
-                     [] { return UnsupportedError("an unknown operation of requests"); });
+  return host::Guard("request_specific", [] { return UnsupportedError("an unknown operation of requests"); });
 }
 
 herr_t request_optional(void*, H5VL_optional_args_t*) {
-  return host::Guard("request_optional",
-                     [] { return UnsupportedError("requests have no optional operations"); });
+  return host::Guard("request_optional", [] { return UnsupportedError("requests have no optional operations"); });
 }
 
 herr_t request_free(void* opaque) {

@@ -27,8 +27,7 @@ bool IsWritten(const std::string& path) {
   const auto stores = GetConnector().stores.All();
   return std::any_of(stores.begin(), stores.end(), [&](const auto& store) {
     const std::string& other = store->path();
-    return store->writable() &&
-           (other == path || shadow::IsBelow(other, path) || shadow::IsBelow(path, other));
+    return store->writable() && (other == path || shadow::IsBelow(other, path) || shadow::IsBelow(path, other));
   });
 }
 
@@ -57,8 +56,7 @@ void RestingStore::NoteClosing(const Object& file) {
     void* reopened = nullptr;
     args.op_type = H5VL_FILE_REOPEN;
     args.args.reopen.file = &reopened;
-    if (H5VLfile_specific(file.native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                          nullptr) < 0) {
+    if (H5VLfile_specific(file.native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
       return;
     }
     file_ = host::NativeHandle(reopened, H5I_FILE);
@@ -67,8 +65,7 @@ void RestingStore::NoteClosing(const Object& file) {
   store->Rest();
 }
 
-void* RestingStore::Find(const FileName& name, unsigned flags, hid_t fapl,
-                         std::shared_ptr<shadow::StoreFile>* store) {
+void* RestingStore::Find(const FileName& name, unsigned flags, hid_t fapl, std::shared_ptr<shadow::StoreFile>* store) {
   if (store_ == nullptr || name.path != path_) return nullptr;
   const host::KeepErrors keep;
   if (name.given == given_ && flags == H5F_ACC_RDONLY && store_->MayRest() && !IsWritten(path_) &&

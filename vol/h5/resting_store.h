@@ -31,8 +31,7 @@ class RestingStore {
   void NoteClosing(const Object& file);
   // The native file of the store that rests, if it is what is to be opened, and `*store`; else null. One that is
   // not what is stored any more goes. Borrowed.
-  void* Find(const FileName& name, unsigned flags, hid_t fapl,
-             std::shared_ptr<shadow::StoreFile>* store);
+  void* Find(const FileName& name, unsigned flags, hid_t fapl, std::shared_ptr<shadow::StoreFile>* store);
   // Closes what rests, or has it closed once the program has: CloseWhatGoes.
   void Drop();
   // After an object was closed natively.
@@ -48,7 +47,7 @@ class RestingStore {
  private:
   // What was opened last for reading.
   std::string path_, given_;
-  Handle fapl_;  // from its second open on
+  Handle fapl_;           // from its second open on
   bool may_rest_ = true;  // for all that is known of its last open
   // What of it rests, or will again when it is closed.
   std::shared_ptr<shadow::StoreFile> store_;

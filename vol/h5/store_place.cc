@@ -19,8 +19,7 @@ namespace {
 
 Status RefuseOccupied(const FileName& name) {
   return Status(StatusCode::kAlreadyExists,
-                "unable to create '" + name.given +
-                    "': a folder that is neither empty nor a Zarr store is there",
+                "unable to create '" + name.given + "': a folder that is neither empty nor a Zarr store is there",
                 EISDIR);
 }
 
@@ -67,8 +66,7 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
   }
   if (!IsFolder(name.path)) {
     return Status(StatusCode::kAlreadyExists,
-                  "unable to create '" + name.given + "': a file that is no Zarr store is there",
-                  ENOTDIR);
+                  "unable to create '" + name.given + "': a file that is no Zarr store is there", ENOTDIR);
   }
   if (IsEmptyFolder(name.path)) return OkStatus();
   if (!HasRootDocument(name.path) && !FindIcechunk(name.path)) {
@@ -81,8 +79,8 @@ Status MakeRoom(const FileName& name, unsigned flags, const Config& config) {
 Status ClaimStore(const FileName& name, const Config& config) {
   H5ZARR_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(name.path, true, config));
   const bool is_v2 = config.zarr_format == 2;
-  const std::string_view document = is_v2 ? R"({"zarr_format":2})"
-                                          : R"({"zarr_format":3,"node_type":"group","attributes":{}})";
+  const std::string_view document =
+      is_v2 ? R"({"zarr_format":2})" : R"({"zarr_format":3,"node_type":"group","attributes":{}})";
   H5ZARR_ASSIGN_OR_RETURN(const bool is_ours,
                           store->WriteNew(is_v2 ? zarr::kGroupV2 : zarr::kDocumentV3, AsBytes(document)));
   return is_ours ? OkStatus() : RefuseExisting(name);

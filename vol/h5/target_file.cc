@@ -40,8 +40,7 @@ std::string BesideInBucket(const std::string& parent, std::string_view relative)
   return path;
 }
 
-Result<std::vector<std::string>> RemoteCandidates(const std::string& target,
-                                                  const std::string& parent) {
+Result<std::vector<std::string>> RemoteCandidates(const std::string& target, const std::string& parent) {
   if (IsRemoteName(target)) return std::vector<std::string>{target};
   if (target.find("://") != std::string::npos) {
     return PermissionDeniedError("'" + ShownName(parent) + "' names '" + target +
@@ -63,10 +62,8 @@ bool MayExist(const std::string& path) {
          (errno != ENOENT && errno != ENOTDIR);
 }
 
-Result<std::vector<std::string>> TargetCandidates(const std::string& target,
-                                                  const std::string& parent,
-                                                  const char* prefix_variable,
-                                                  const std::string& prefix) {
+Result<std::vector<std::string>> TargetCandidates(const std::string& target, const std::string& parent,
+                                                  const char* prefix_variable, const std::string& prefix) {
   std::vector<std::string> candidates;
   std::string relative = target;
   // What is remote names what is remote: beside it, or by a whole URL.
@@ -97,8 +94,7 @@ Result<std::vector<std::string>> TargetCandidates(const std::string& target,
   return candidates;
 }
 
-Result<TargetFile> OpenTarget(const std::vector<std::string>& candidates, unsigned flags,
-                              hid_t fapl) {
+Result<TargetFile> OpenTarget(const std::vector<std::string>& candidates, unsigned flags, hid_t fapl) {
   TargetFile target;
   bool failed = false;
   for (const H5F_close_degree_t degree : {H5F_CLOSE_WEAK, H5F_CLOSE_STRONG, H5F_CLOSE_DEFAULT}) {

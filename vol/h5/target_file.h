@@ -17,7 +17,7 @@ namespace h5zarr {
 // the working folder. A remote parent's only beside it, or where `target` is itself a URL; kPermissionDenied where it
 // names a file of this machine.
 Result<std::vector<std::string>> TargetCandidates(const std::string& target, const std::string& parent,
-                                          const char* prefix_variable, const std::string& prefix);
+                                                  const char* prefix_variable, const std::string& prefix);
 
 // False only where there is certainly nothing at `path`: what cannot be looked at says why when opened.
 bool MayExist(const std::string& path);

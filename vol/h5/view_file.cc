@@ -20,9 +20,9 @@ namespace {
 Status Advice(const FileName& name, const std::string& what, const std::string& how_far) {
   const host::Version version = host::HostVersion();
   return Status(StatusCode::kUnsupported,
-                "'" + ShownName(name.given) + "' is " + what + ", and HDF5 " +
-                    std::to_string(version.major) + "." + std::to_string(version.minor) +
-                    " opens it by itself " + how_far + ": " + std::string(view::kAdvice),
+                "'" + ShownName(name.given) + "' is " + what + ", and HDF5 " + std::to_string(version.major) + "." +
+                    std::to_string(version.minor) + " opens it by itself " + how_far + ": " +
+                    std::string(view::kAdvice),
                 ENOTSUP);
 }
 
@@ -53,9 +53,9 @@ Result<std::shared_ptr<view::Image>> ImageOf(const FileName& name, const Config&
     return made;
   }
   GetConnector().resting_image.reset();
-  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<shadow::StoreFile> store,
-                          shadow::StoreFile::Make(name.path, name.given, false, false, config,
-                                                  ExecutorFor(config.threads)));
+  H5ZARR_ASSIGN_OR_RETURN(
+      std::shared_ptr<shadow::StoreFile> store,
+      shadow::StoreFile::Make(name.path, name.given, false, false, config, ExecutorFor(config.threads)));
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<view::Image> image, view::MakeImage(std::move(store)));
   kept = image;
   if (!name.remote && image->MayRest()) GetConnector().resting_image = image;
@@ -76,8 +76,8 @@ Result<bool> TakeProbed(const FileName& name, hid_t fapl) {
   return named == nullptr;
 }
 
-Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
-                       hid_t dxpl, void** request) {
+Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl, hid_t dxpl,
+                       void** request) {
   RemoteObject object;  // kept while the store is opened, which then need not ask again
   if (name.remote) {
     H5ZARR_ASSIGN_OR_RETURN(object, FindRemoteFile(name, config));
@@ -90,8 +90,8 @@ Result<void*> OpenView(const FileName& name, unsigned flags, const Config& confi
   const std::shared_ptr<view::Image>& image = *made;
   H5ZARR_ASSIGN_OR_RETURN(const Handle image_fapl, view::ImageFapl(fapl, image));
   // (Nobody writes an image: there is no writer whose steps to follow.)
-  void* file = H5VLfile_open(image->store().name().c_str(), flags & ~H5F_ACC_SWMR_READ,
-                             image_fapl.get(), dxpl, request);
+  void* file =
+      H5VLfile_open(image->store().name().c_str(), flags & ~H5F_ACC_SWMR_READ, image_fapl.get(), dxpl, request);
   if (file == nullptr) return host::AlreadyReported();
   return file;
 }

@@ -21,8 +21,8 @@ void NoteProbed(const FileName& name);
 
 // The native file. kUnsupported, with advice, for opening in order to write, and for stores that have no
 // image.
-Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl,
-                       hid_t dxpl, void** request);
+Result<void*> OpenView(const FileName& name, unsigned flags, const Config& config, hid_t fapl, hid_t dxpl,
+                       void** request);
 
 }  // namespace h5zarr
 

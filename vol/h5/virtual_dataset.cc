@@ -15,9 +15,7 @@ using shadow::MappedSelection;
 using shadow::VirtualLayout;
 using shadow::VirtualMapping;
 
-std::string KeyOf(const std::string& file, const std::string& dataset) {
-  return file + '\0' + dataset;
-}
+std::string KeyOf(const std::string& file, const std::string& dataset) { return file + '\0' + dataset; }
 
 std::string NameOfFile(Object* dataset) {
   if (dataset->store != nullptr) return dataset->store->path();
@@ -25,14 +23,12 @@ std::string NameOfFile(Object* dataset) {
   H5VL_file_get_args_t args;
   args.op_type = H5VL_FILE_GET_NAME;
   args.args.get_name = {H5I_DATASET, 0, nullptr, &length};
-  if (H5VLfile_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLfile_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return "";
   }
   std::string name(length + 1, '\0');
   args.args.get_name = {H5I_DATASET, name.size(), name.data(), &length};
-  if (H5VLfile_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLfile_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return "";
   }
   name.pop_back();
@@ -82,8 +78,7 @@ bool IsChunked(Object* object) {
   H5VL_optional_args_t args;
   args.op_type = H5VL_NATIVE_DATASET_GET_CHUNK_INDEX_TYPE;
   args.args = &native;
-  return H5VLdataset_optional(object->native.under, host::NativeConnector(), &args,
-                              host::DefaultDxpl(), nullptr) >= 0;
+  return H5VLdataset_optional(object->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) >= 0;
 }
 
 template <typename Function>
@@ -95,18 +90,17 @@ auto WithoutErrors(const Function& function) {
 
 // HDF5 would read beyond the source's extent, or divide by none of it.
 Status CheckRank(const MappedSelection& selection, Object* source) {
-  const bool has_rank = selection.kind == MappedSelection::Kind::kRegular ||
-                        selection.kind == MappedSelection::Kind::kBlocks;
+  const bool has_rank =
+      selection.kind == MappedSelection::Kind::kRegular || selection.kind == MappedSelection::Kind::kBlocks;
   if (!has_rank) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> extent, ExtentOfDataset(source));
   if (extent.size() == selection.rank()) return OkStatus();
-  return InvalidArgumentError("its mapping selects in " + std::to_string(selection.rank()) +
-                              " dimensions, it has " + std::to_string(extent.size()));
+  return InvalidArgumentError("its mapping selects in " + std::to_string(selection.rank()) + " dimensions, it has " +
+                              std::to_string(extent.size()));
 }
 
 // The first and the last block of a mapping that `bounds` touch; of a mapping without blocks the one it is.
-std::pair<uint64_t, uint64_t> BlocksWithin(const VirtualMapping& mapping,
-                                           const transfer::Bounds& bounds) {
+std::pair<uint64_t, uint64_t> BlocksWithin(const VirtualMapping& mapping, const transfer::Bounds& bounds) {
   if (!mapping.is_printf()) return {0, 0};
   const auto d = static_cast<std::size_t>(mapping.target.unlimited_dim);
   const zarr::DimSelection& dim = mapping.target.dims[d];
@@ -134,8 +128,7 @@ Result<VirtualDataset*> VirtualDataset::Of(Object* object, const DatasetPart* pa
   if (object->virtual_data == nullptr) {
     if (object->store != nullptr) {
       if (object->node != nullptr && object->node->dataset.virtual_layout != nullptr) {
-        H5ZARR_ASSIGN_OR_RETURN(object->virtual_data,
-                                Open(object, object->node->dataset.virtual_layout));
+        H5ZARR_ASSIGN_OR_RETURN(object->virtual_data, Open(object, object->node->dataset.virtual_layout));
       }
     } else {
       H5ZARR_ASSIGN_OR_RETURN(object->virtual_data, OpenNative(object));
@@ -155,14 +148,12 @@ Result<VirtualDataset*> VirtualDataset::Of(Object* object, const DatasetPart* pa
   return self->ours_ ? self : kNone;
 }
 
-Result<std::shared_ptr<VirtualDataset>> VirtualDataset::Open(
-    Object* object, std::shared_ptr<VirtualLayout> layout) {
+Result<std::shared_ptr<VirtualDataset>> VirtualDataset::Open(Object* object, std::shared_ptr<VirtualLayout> layout) {
   std::shared_ptr<VirtualDataset> self(new VirtualDataset(object, std::move(layout)));
   H5ZARR_ASSIGN_OR_RETURN(self->dapl_, NativeDapl(object));
   if (H5Pget_virtual_view(self->dapl_.get(), &self->view_) < 0) return host::AlreadyReported();
   hsize_t gap = 0;
-  if (self->view_ == H5D_VDS_LAST_AVAILABLE &&
-      H5Pget_virtual_printf_gap(self->dapl_.get(), &gap) < 0) {
+  if (self->view_ == H5D_VDS_LAST_AVAILABLE && H5Pget_virtual_printf_gap(self->dapl_.get(), &gap) < 0) {
     return host::AlreadyReported();
   }
   self->printf_gap_ = gap;
@@ -191,12 +182,10 @@ Result<std::shared_ptr<VirtualDataset>> VirtualDataset::OpenNative(Object* objec
   }
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, NativeDcpl(object));
   if (H5Pget_layout(dcpl.get()) != H5D_VIRTUAL) return none;
-  H5ZARR_ASSIGN_OR_RETURN(VirtualLayout layout,
-                          shadow::VirtualLayoutOf(dcpl.get(), H5I_INVALID_HID));
+  H5ZARR_ASSIGN_OR_RETURN(VirtualLayout layout, shadow::VirtualLayoutOf(dcpl.get(), H5I_INVALID_HID));
   if (layout.mappings.empty()) return none;
-  H5ZARR_ASSIGN_OR_RETURN(
-      std::shared_ptr<VirtualDataset> self,
-      Open(object, std::make_shared<VirtualLayout>(std::move(layout))));
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<VirtualDataset> self,
+                          Open(object, std::make_shared<VirtualLayout>(std::move(layout))));
   // HDF5 would look for the sources of a remote file's in files of this machine.
   if (IsInRemoteFile(*object)) return self;
   H5ZARR_ASSIGN_OR_RETURN(self->ours_, self->NamesStore());
@@ -209,8 +198,7 @@ Result<bool> VirtualDataset::NamesStore() {
     if (mapping.file == "." || !seen.insert(mapping.file).second) continue;
     const bool varies = mapping.is_printf() && mapping.file.find("%b") != std::string::npos;
     for (uint64_t block = 0, end = varies ? printf_gap_ : 0; block <= end; ++block) {
-      H5ZARR_ASSIGN_OR_RETURN(const std::string file,
-                              shadow::ExpandSourceName(mapping.file, block));
+      H5ZARR_ASSIGN_OR_RETURN(const std::string file, shadow::ExpandSourceName(mapping.file, block));
       H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> candidates, Candidates(file));
       for (const std::string& candidate : candidates) {
         if (IsStorePath(candidate)) return true;
@@ -240,8 +228,7 @@ Result<bool> VirtualDataset::SourceLeadsToStore(const VirtualMapping& mapping, u
   if (mapping.is_printf()) key += '\0' + std::to_string(block);
   if (!examined_.insert(key).second) return false;
   H5ZARR_ASSIGN_OR_RETURN(const std::string file, shadow::ExpandSourceName(mapping.file, block));
-  H5ZARR_ASSIGN_OR_RETURN(const std::string dataset,
-                          shadow::ExpandSourceName(mapping.dataset, block));
+  H5ZARR_ASSIGN_OR_RETURN(const std::string dataset, shadow::ExpandSourceName(mapping.dataset, block));
   if (sources_.size() > kMaxOpenSources) H5ZARR_RETURN_IF_ERROR(CloseSources());
   const Result<Object*> source = WithoutErrors([&] { return OpenSource(file, dataset, false); });
   // What is in no store is HDF5's to open, also where it takes it for missing.
@@ -249,8 +236,7 @@ Result<bool> VirtualDataset::SourceLeadsToStore(const VirtualMapping& mapping, u
     examined_.erase(key);  // it may come
     return false;
   }
-  H5ZARR_RETURN_IF_ERROR(CheckRank(mapping.source, *source).WithContext(
-      "source '" + dataset + "' in '" + file + "'"));
+  H5ZARR_RETURN_IF_ERROR(CheckRank(mapping.source, *source).WithContext("source '" + dataset + "' in '" + file + "'"));
   DatasetPart all;
   all.object = *source;
   H5ZARR_ASSIGN_OR_RETURN(const VirtualDataset* const nested, Of(*source, &all));
@@ -272,8 +258,8 @@ bool VirtualDataset::Touches(std::size_t index, const transfer::Bounds& bounds) 
 Status VirtualDataset::TakeNativeExtent() {
   H5VL_dataset_get_args_t args;
   args.op_type = H5VL_DATASET_GET_SPACE;
-  H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdataset_get(
-      dataset_->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
+  H5ZARR_RETURN_IF_ERROR(NativeStatus(
+      H5VLdataset_get(dataset_->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr)));
   const Handle space(args.args.get_space.space_id);
   std::vector<hsize_t> extent(layout_->shape.size());
   if (H5Sget_simple_extent_ndims(space.get()) != static_cast<int>(extent.size()) ||
@@ -287,9 +273,8 @@ Status VirtualDataset::TakeNativeExtent() {
 Result<Handle> VirtualDataset::Space() {
   H5ZARR_RETURN_IF_ERROR(Refresh());
   const int rank = static_cast<int>(layout_->shape.size());
-  Handle space(rank == 0
-                   ? H5Screate(H5S_SCALAR)
-                   : H5Screate_simple(rank, layout_->shape.data(), layout_->maxshape.data()));
+  Handle space(rank == 0 ? H5Screate(H5S_SCALAR)
+                         : H5Screate_simple(rank, layout_->shape.data(), layout_->maxshape.data()));
   if (!space.valid()) return host::AlreadyReported();
   return space;
 }
@@ -301,8 +286,8 @@ Status VirtualDataset::CheckWritable() {
   H5VL_dataset_specific_args_t args;
   args.op_type = H5VL_DATASET_SET_EXTENT;
   args.args.set_extent.size = header_shape_.data();
-  return NativeStatus(H5VLdataset_specific(dataset_->native.under, host::NativeConnector(), &args,
-                                           host::DefaultDxpl(), nullptr));
+  return NativeStatus(
+      H5VLdataset_specific(dataset_->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr));
 }
 
 void VirtualDataset::NoteExtent(const hsize_t* shape) {
@@ -322,15 +307,13 @@ Status VirtualDataset::Refresh() {
     const MappedSelection& target = mapping.target;
     for (std::size_t d = 0; d < rank; ++d) {
       if (static_cast<int>(d) == target.unlimited_dim) continue;
-      if (target.kind == MappedSelection::Kind::kAll ||
-          target.kind == MappedSelection::Kind::kNone) {
+      if (target.kind == MappedSelection::Kind::kAll || target.kind == MappedSelection::Kind::kNone) {
         continue;
       }
       least[d] = std::max(least[d], bounds_[(i * rank + d) * 2 + 1] + 1);
     }
     if (target.unlimited_dim < 0) continue;
-    H5ZARR_ASSIGN_OR_RETURN(const uint64_t extent,
-                            mapping.is_printf() ? FollowBlocks(i) : FollowSource(mapping));
+    H5ZARR_ASSIGN_OR_RETURN(const uint64_t extent, mapping.is_printf() ? FollowBlocks(i) : FollowSource(mapping));
     std::optional<uint64_t>& dim = followed[static_cast<std::size_t>(target.unlimited_dim)];
     dim = !dim ? extent : first_missing ? std::min(*dim, extent) : std::max(*dim, extent);
   }
@@ -338,9 +321,8 @@ Status VirtualDataset::Refresh() {
     if (!followed[d]) continue;
     layout_->shape[d] = std::max(*followed[d], least[d]);
     if (layout_->shape[d] > layout_->maxshape[d]) {
-      return OutOfRangeError("the sources of a virtual dataset extend it to " +
-                             std::to_string(layout_->shape[d]) + " in dimension " +
-                             std::to_string(d) + ", its maximum is " +
+      return OutOfRangeError("the sources of a virtual dataset extend it to " + std::to_string(layout_->shape[d]) +
+                             " in dimension " + std::to_string(d) + ", its maximum is " +
                              std::to_string(layout_->maxshape[d]));
     }
   }
@@ -357,15 +339,12 @@ Result<uint64_t> VirtualDataset::FollowSource(const VirtualMapping& mapping) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> extent, ExtentOfDataset(source));
   const auto unlimited = static_cast<std::size_t>(mapping.source.unlimited_dim);
   if (extent.size() != mapping.source.rank()) {
-    return InvalidArgumentError("source '" + name + "' in '" + file + "' has " +
-                                std::to_string(extent.size()) + " dimensions, its mapping " +
-                                std::to_string(mapping.source.rank()));
+    return InvalidArgumentError("source '" + name + "' in '" + file + "' has " + std::to_string(extent.size()) +
+                                " dimensions, its mapping " + std::to_string(mapping.source.rank()));
   }
-  const uint64_t slices =
-      transfer::SlicesWithin(mapping.source.dims[unlimited], extent[unlimited]);
-  return transfer::ExtentOfSlices(
-      mapping.target.dims[static_cast<std::size_t>(mapping.target.unlimited_dim)], slices,
-      view_ == H5D_VDS_FIRST_MISSING);
+  const uint64_t slices = transfer::SlicesWithin(mapping.source.dims[unlimited], extent[unlimited]);
+  return transfer::ExtentOfSlices(mapping.target.dims[static_cast<std::size_t>(mapping.target.unlimited_dim)], slices,
+                                  view_ == H5D_VDS_FIRST_MISSING);
 }
 
 // How far the sources that are there, one a block, extend their target.
@@ -374,15 +353,13 @@ Result<uint64_t> VirtualDataset::FollowBlocks(std::size_t index) {
   uint64_t& found = found_blocks_[index];
   for (uint64_t block = found; block <= found + printf_gap_; ++block) {
     H5ZARR_ASSIGN_OR_RETURN(const std::string file, shadow::ExpandSourceName(mapping.file, block));
-    H5ZARR_ASSIGN_OR_RETURN(const std::string name,
-                            shadow::ExpandSourceName(mapping.dataset, block));
+    H5ZARR_ASSIGN_OR_RETURN(const std::string name, shadow::ExpandSourceName(mapping.dataset, block));
     H5ZARR_ASSIGN_OR_RETURN(const Object* const source, OpenSource(file, name, false));
     if (source != nullptr) found = block + 1;
     if (sources_.size() > kMaxOpenSources) H5ZARR_RETURN_IF_ERROR(CloseSources());
   }
   if (found == 0) return uint64_t{0};
-  const zarr::DimSelection& dim =
-      mapping.target.dims[static_cast<std::size_t>(mapping.target.unlimited_dim)];
+  const zarr::DimSelection& dim = mapping.target.dims[static_cast<std::size_t>(mapping.target.unlimited_dim)];
   if (view_ == H5D_VDS_FIRST_MISSING) return transfer::BlockOf(dim, found).start;
   const zarr::DimSelection last = transfer::BlockOf(dim, found - 1);
   return last.start + last.block;
@@ -401,8 +378,7 @@ Result<TargetFile*> VirtualDataset::OpenFile(const std::string& file, bool write
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> candidates, Candidates(file));
   // As the virtual dataset's file is open, so are its sources; one that can only be read is read.
   const bool wish = write || (dataset_->store != nullptr && dataset_->store->CheckWritable().ok());
-  Result<TargetFile> opened =
-      OpenTarget(candidates, wish ? H5F_ACC_RDWR : H5F_ACC_RDONLY, fapl.get());
+  Result<TargetFile> opened = OpenTarget(candidates, wish ? H5F_ACC_RDWR : H5F_ACC_RDONLY, fapl.get());
   if (!opened.ok() && wish && !write) {
     opened = OpenTarget(candidates, H5F_ACC_RDONLY, fapl.get());
   }
@@ -410,8 +386,7 @@ Result<TargetFile*> VirtualDataset::OpenFile(const std::string& file, bool write
   return &(files_[file] = std::move(*opened));
 }
 
-Result<Object*> VirtualDataset::OpenSource(const std::string& file, const std::string& dataset,
-                                           bool write) {
+Result<Object*> VirtualDataset::OpenSource(const std::string& file, const std::string& dataset, bool write) {
   static Object* const kMissing = nullptr;
   const std::string key = KeyOf(file, dataset);
   const auto found = sources_.find(key);
@@ -459,9 +434,8 @@ Status VirtualDataset::Flush() {
     H5VL_dataset_specific_args_t args;
     args.op_type = H5VL_DATASET_FLUSH;
     args.args.flush.dset_id = H5I_INVALID_HID;
-    H5ZARR_RETURN_IF_ERROR(NativeStatus(
-        H5VLdataset_specific(source.dataset->native.under, host::NativeConnector(), &args,
-                             host::DefaultDxpl(), nullptr)));
+    H5ZARR_RETURN_IF_ERROR(NativeStatus(H5VLdataset_specific(source.dataset->native.under, host::NativeConnector(),
+                                                             &args, host::DefaultDxpl(), nullptr)));
   }
   return OkStatus();
 }

@@ -77,8 +77,7 @@ class VirtualDataset {
   };
 
   VirtualDataset(Object* dataset, std::shared_ptr<shadow::VirtualLayout> layout);
-  static Result<std::shared_ptr<VirtualDataset>> Open(Object* object,
-                                                      std::shared_ptr<shadow::VirtualLayout> layout);
+  static Result<std::shared_ptr<VirtualDataset>> Open(Object* object, std::shared_ptr<shadow::VirtualLayout> layout);
   static Result<std::shared_ptr<VirtualDataset>> OpenNative(Object* object);
   // Of a native dataset: whether a store is among the files that hold the sources.
   Result<bool> NamesStore();
@@ -107,19 +106,18 @@ class VirtualDataset {
   Result<std::vector<SourcePiece>> CutAll(transfer::VirtualCutter& cutter, bool write);
   Status CutBlocks(transfer::VirtualCutter& cutter, const shadow::VirtualMapping& mapping, bool write,
                    std::vector<SourcePiece>* pieces);
-  Status CutMapping(transfer::VirtualCutter& cutter, const shadow::VirtualMapping& mapping,
-                    bool write, std::vector<SourcePiece>* pieces);
-  Status CutOne(transfer::VirtualCutter& cutter, const shadow::MappedSelection& source,
-                Object* dataset, uint64_t slices, SourcePiece piece,
-                std::vector<SourcePiece>* pieces);
-  Status FillGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces,
-                  const DatasetPart& whole, hid_t dxpl);
+  Status CutMapping(transfer::VirtualCutter& cutter, const shadow::VirtualMapping& mapping, bool write,
+                    std::vector<SourcePiece>* pieces);
+  Status CutOne(transfer::VirtualCutter& cutter, const shadow::MappedSelection& source, Object* dataset,
+                uint64_t slices, SourcePiece piece, std::vector<SourcePiece>* pieces);
+  Status FillGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces, const DatasetPart& whole,
+                  hid_t dxpl);
   Status FindGapFill(hid_t type);
-  Status FillPlainGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces,
-                       const DatasetPart& whole, hid_t type, hid_t dxpl);
+  Status FillPlainGaps(transfer::VirtualCutter& cutter, std::span<const SourcePiece> pieces, const DatasetPart& whole,
+                       hid_t type, hid_t dxpl);
   Status MakeGapArray(hid_t type);
-  Status TransferPieces(std::span<const SourcePiece> pieces, const DatasetPart& whole, bool ordered,
-                        bool write, hid_t dxpl);
+  Status TransferPieces(std::span<const SourcePiece> pieces, const DatasetPart& whole, bool ordered, bool write,
+                        hid_t dxpl);
 
   Object* const dataset_;  // owns this
   const std::shared_ptr<shadow::VirtualLayout> layout_;
@@ -129,15 +127,15 @@ class VirtualDataset {
   std::string prefix_;
   std::string file_name_;
 
-  bool ours_ = true;               // of a native file: whether a store is behind it
-  std::set<std::string> examined_;  // sources that lead to no store
+  bool ours_ = true;                   // of a native file: whether a store is behind it
+  std::set<std::string> examined_;     // sources that lead to no store
   std::vector<hsize_t> header_shape_;  // of a native dataset, as HDF5 has it
   bool refreshed_ = false;
-  std::vector<uint64_t> bounds_;        // of each mapping's target: low and high, dimension by dimension
-  std::vector<uint64_t> found_blocks_;  // of each printf mapping
+  std::vector<uint64_t> bounds_;           // of each mapping's target: low and high, dimension by dimension
+  std::vector<uint64_t> found_blocks_;     // of each printf mapping
   std::map<std::string, Source> sources_;  // by file and dataset
   std::map<std::string, TargetFile> files_;
-  std::set<std::string> missing_;          // of the transfer that is going on
+  std::set<std::string> missing_;  // of the transfer that is going on
 
   // What no mapping covers of elements of variable length is read of an array that has no chunks.
   std::optional<bool> gaps_are_plain_;

@@ -4,8 +4,8 @@
 
 #include "h5/connector.h"
 #include "h5/virtual_dataset.h"
-#include "shadow/h5_types.h"
 #include "shadow/dataset_map.h"
+#include "shadow/h5_types.h"
 #include "store/memory_store.h"
 #include "transfer/dataset_io.h"
 #include "transfer/elements.h"
@@ -29,8 +29,7 @@ class DepthScope {
   DepthScope(const DepthScope&) = delete;
   Status Check() const {
     if (depth <= kMaxDepth) return OkStatus();
-    return InvalidArgumentError("virtual datasets are nested more than " +
-                                std::to_string(kMaxDepth) +
+    return InvalidArgumentError("virtual datasets are nested more than " + std::to_string(kMaxDepth) +
                                 " deep: one may be a source of itself");
   }
 };
@@ -46,9 +45,8 @@ Status VirtualDataset::Transfer(const DatasetPart& part, bool write, hid_t dxpl)
   H5ZARR_RETURN_IF_ERROR(scope.Check());
   if (write) H5ZARR_RETURN_IF_ERROR(CheckWritable());
   if (!refreshed_) H5ZARR_RETURN_IF_ERROR(Refresh());
-  H5ZARR_ASSIGN_OR_RETURN(VirtualCutter cutter,
-                          VirtualCutter::Make(part.file_space, part.mem_space, layout_->shape,
-                                              H5Tget_size(part.mem_type)));
+  H5ZARR_ASSIGN_OR_RETURN(VirtualCutter cutter, VirtualCutter::Make(part.file_space, part.mem_space, layout_->shape,
+                                                                    H5Tget_size(part.mem_type)));
   if (cutter.elems() == 0) return OkStatus();
   if (write ? part.write_buffer == nullptr : part.read_buffer == nullptr) {
     return InvalidArgumentError(write ? "no input buffer" : "no output buffer");
@@ -80,8 +78,7 @@ bool VirtualDataset::PiecesAreLarge(const DatasetPart& part, bool whatever_size)
   }
   if (whatever_size) return true;
   const uint64_t elem_bytes = H5Tget_size(part.mem_type);
-  const Result<VirtualCutter> cutter = VirtualCutter::Make(part.file_space, part.mem_space,
-                                                           layout_->shape, elem_bytes);
+  const Result<VirtualCutter> cutter = VirtualCutter::Make(part.file_space, part.mem_space, layout_->shape, elem_bytes);
   if (!cutter.ok() || cutter->elems() < kLeastBytes / std::max<uint64_t>(elem_bytes, 1)) {
     return false;
   }
@@ -108,8 +105,7 @@ bool VirtualDataset::ReadInPieces(const DatasetPart& part, hid_t dxpl) {
 
 // --- cutting ---------------------------------------------------------------------------------------
 
-Result<std::vector<VirtualDataset::SourcePiece>> VirtualDataset::CutAll(VirtualCutter& cutter,
-                                                                        bool write) {
+Result<std::vector<VirtualDataset::SourcePiece>> VirtualDataset::CutAll(VirtualCutter& cutter, bool write) {
   std::vector<SourcePiece> pieces;
   for (std::size_t i = 0; i < layout_->mappings.size(); ++i) {
     if (!Touches(i, cutter.bounds())) continue;
@@ -162,19 +158,15 @@ Status VirtualDataset::CutMapping(VirtualCutter& cutter, const VirtualMapping& m
     slices = std::min(transfer::SlicesWithin(mapping.source.dims[from], extent[from]),
                       transfer::SlicesWithin(mapping.target.dims[to], layout_->shape[to]));
   }
-  H5ZARR_ASSIGN_OR_RETURN(piece.target,
-                          transfer::ResolveSide(mapping.target, layout_->shape, slices));
+  H5ZARR_ASSIGN_OR_RETURN(piece.target, transfer::ResolveSide(mapping.target, layout_->shape, slices));
   return CutOne(cutter, mapping.source, source, slices, std::move(piece), pieces);
 }
 
 // Adds the piece whose file, dataset and target are given, if the transfer has any of it.
-Status VirtualDataset::CutOne(VirtualCutter& cutter, const shadow::MappedSelection& source,
-                              Object* dataset, uint64_t slices, SourcePiece piece,
-                              std::vector<SourcePiece>* pieces) {
+Status VirtualDataset::CutOne(VirtualCutter& cutter, const shadow::MappedSelection& source, Object* dataset,
+                              uint64_t slices, SourcePiece piece, std::vector<SourcePiece>* pieces) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> extent, ExtentOfDataset(dataset));
-  const auto in_context = [&](Status status) {
-    return status.WithContext(Describe(piece.file, piece.dataset));
-  };
+  const auto in_context = [&](Status status) { return status.WithContext(Describe(piece.file, piece.dataset)); };
   Result<MappedSide> side = transfer::ResolveSide(source, extent, slices);
   if (!side.ok()) return in_context(side.status());
   Result<std::optional<Piece>> cut = cutter.Cut(piece.target, *side, extent);
@@ -238,39 +230,33 @@ Status VirtualDataset::FillPlainGaps(VirtualCutter& cutter, std::span<const Sour
   const Handle mem_type(H5Tcopy(whole.mem_type));
   std::vector<std::byte> fill = *gap_fill_, background(H5Tget_size(whole.mem_type));
   fill.resize(std::max(fill.size(), background.size()));
-  H5ZARR_RETURN_IF_ERROR(
-      transfer::ConvertElements(type, mem_type.get(), 1, fill.data(), background.data(), dxpl));
-  return NativeStatus(
-      H5Dfill(fill.data(), whole.mem_type, whole.read_buffer, whole.mem_type, mem_space));
+  H5ZARR_RETURN_IF_ERROR(transfer::ConvertElements(type, mem_type.get(), 1, fill.data(), background.data(), dxpl));
+  return NativeStatus(H5Dfill(fill.data(), whole.mem_type, whole.read_buffer, whole.mem_type, mem_space));
 }
 
 // An array of the dataset's shape, type and fill value that has no chunks.
 Status VirtualDataset::MakeGapArray(hid_t type) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, NativeDcpl(dataset_));
-  if (H5Pset_layout(dcpl.get(), H5D_CONTIGUOUS) < 0 ||
-      H5Pset_fill_time(dcpl.get(), H5D_FILL_TIME_IFSET) < 0) {
+  if (H5Pset_layout(dcpl.get(), H5D_CONTIGUOUS) < 0 || H5Pset_fill_time(dcpl.get(), H5D_FILL_TIME_IFSET) < 0) {
     return host::AlreadyReported();
   }
   const std::vector<uint64_t>& shape = layout_->shape;
   const Handle space(shape.empty() ? H5Screate(H5S_SCALAR)
-                                   : H5Screate_simple(static_cast<int>(shape.size()), shape.data(),
-                                                      nullptr));
+                                   : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr));
   if (!space.valid()) return host::AlreadyReported();
-  H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan,
-                          shadow::PlanCreate(type, space.get(), dcpl.get(), Config()));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan, shadow::PlanCreate(type, space.get(), dcpl.get(), Config()));
   zarr::ArrayOptions options;
   options.executor = ExecutorFor(0);
   options.read_only = true;
   gap_array_.reset();
   gap_store_ = MakeMemoryStore();
   gap_element_ = std::move(plan.element);
-  H5ZARR_ASSIGN_OR_RETURN(
-      gap_array_, zarr::Array::Open(gap_store_.get(), "gap", std::move(plan.metadata), options));
+  H5ZARR_ASSIGN_OR_RETURN(gap_array_, zarr::Array::Open(gap_store_.get(), "gap", std::move(plan.metadata), options));
   return OkStatus();
 }
 
-Status VirtualDataset::FillGaps(VirtualCutter& cutter, std::span<const SourcePiece> pieces,
-                                const DatasetPart& whole, hid_t dxpl) {
+Status VirtualDataset::FillGaps(VirtualCutter& cutter, std::span<const SourcePiece> pieces, const DatasetPart& whole,
+                                hid_t dxpl) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, TypeOfDataset(dataset_));
   H5ZARR_RETURN_IF_ERROR(FindGapFill(type.get()));
   if (*gaps_are_plain_ && !transfer::HasConversion(type.get(), whole.mem_type)) {
@@ -279,8 +265,7 @@ Status VirtualDataset::FillGaps(VirtualCutter& cutter, std::span<const SourcePie
   if (gaps_are_undefined_) return OkStatus();
   if (*gaps_are_plain_) return FillPlainGaps(cutter, pieces, whole, type.get(), dxpl);
   const std::vector<uint64_t>& shape = layout_->shape;
-  if (gap_array_ == nullptr ||
-      !std::equal(shape.begin(), shape.end(), gap_array_->shape().begin())) {
+  if (gap_array_ == nullptr || !std::equal(shape.begin(), shape.end(), gap_array_->shape().begin())) {
     H5ZARR_RETURN_IF_ERROR(MakeGapArray(type.get()));
   }
   transfer::DatasetTransfer fill;
@@ -306,8 +291,8 @@ Status VirtualDataset::FillGaps(VirtualCutter& cutter, std::span<const SourcePie
 
 // --- transfer --------------------------------------------------------------------------------------
 
-Status VirtualDataset::TransferPieces(std::span<const SourcePiece> pieces, const DatasetPart& whole,
-                                      bool ordered, bool write, hid_t dxpl) {
+Status VirtualDataset::TransferPieces(std::span<const SourcePiece> pieces, const DatasetPart& whole, bool ordered,
+                                      bool write, hid_t dxpl) {
   const uint64_t mem_bytes = H5Tget_size(whole.mem_type);
   std::vector<DatasetPart> parts;
   const auto transfer_parts = [&] {
@@ -323,8 +308,7 @@ Status VirtualDataset::TransferPieces(std::span<const SourcePiece> pieces, const
     DatasetPart part = whole;
     H5ZARR_ASSIGN_OR_RETURN(part.object, OpenSource(piece.file, piece.dataset, write));
     if (part.object == nullptr) {
-      return Status(StatusCode::kChanged,
-                    Describe(piece.file, piece.dataset) + " vanished during a transfer");
+      return Status(StatusCode::kChanged, Describe(piece.file, piece.dataset) + " vanished during a transfer");
     }
     const uint64_t offset_bytes = piece.mem_start_elems * mem_bytes;
     if (write) {

@@ -63,11 +63,9 @@ void PushStatus(const Status& status, std::string_view operation) {
     if (status.errno_value() != 0) {
       text += ", errno = " + std::to_string(status.errno_value());
     }
-    H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, major, minor, "%s",
-             text.c_str());
+    H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, major, minor, "%s", text.c_str());
   }
-  H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, major, minor,
-           "h5zarr: %s failed", name.c_str());
+  H5Epush2(H5E_DEFAULT, "h5zarr", name.c_str(), 0, H5E_ERR_CLS_g, major, minor, "h5zarr: %s failed", name.c_str());
 }
 
 }  // namespace h5zarr::host

@@ -18,8 +18,7 @@
 // name that jumps there. A jump, not a call: arguments (variadic ones too) stay where they are.
 
 extern "C" {
-#define H5ZARR_FUNCTION(name) \
-  __attribute__((visibility("hidden"), used)) void* h5zarr_slot_##name = nullptr;
+#define H5ZARR_FUNCTION(name) __attribute__((visibility("hidden"), used)) void* h5zarr_slot_##name = nullptr;
 #define H5ZARR_FUNCTION_ALIAS(name, other) H5ZARR_FUNCTION(name)
 #define H5ZARR_FUNCTION_OPTIONAL(name) H5ZARR_FUNCTION(name)
 #define H5ZARR_VARIABLE(name)
@@ -32,8 +31,8 @@ extern "C" {
   __asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name \
           ":\n  jmp *h5zarr_slot_" #name "(%rip)\n.size " #name ", . - " #name "\n");
 #elif defined(__aarch64__)
-#define H5ZARR_FUNCTION(name)                                                              \
-  __asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", %function\n" #name \
+#define H5ZARR_FUNCTION(name)                                                               \
+  __asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", %function\n" #name  \
           ":\n  adrp x16, h5zarr_slot_" #name "\n  ldr x16, [x16, :lo12:h5zarr_slot_" #name \
           "]\n  br x16\n.size " #name ", . - " #name "\n");
 #else
@@ -63,9 +62,7 @@ extern "C" {
 // it was compiled with.
 extern "C" {
 __attribute__((visibility("hidden"))) herr_t H5open(void) { return 0; }
-__attribute__((visibility("hidden"))) herr_t H5check_version(unsigned, unsigned, unsigned) {
-  return 0;
-}
+__attribute__((visibility("hidden"))) herr_t H5check_version(unsigned, unsigned, unsigned) { return 0; }
 }
 
 namespace h5zarr::host {
@@ -132,17 +129,15 @@ bool CheckVersion(void* library, const char* path) {
   const auto set_stack = reinterpret_cast<SetStack>(dlsym(library, "H5Eset_current_stack"));
   // It may be a failed open that led the library to us: asking must not lose its error records.
   const hid_t stack = get_stack != nullptr ? get_stack() : H5I_INVALID_HID;
-  const bool answered = get_version != nullptr &&
-                        get_version(&version.major, &version.minor, &version.release) >= 0;
+  const bool answered = get_version != nullptr && get_version(&version.major, &version.minor, &version.release) >= 0;
   if (stack >= 0 && set_stack != nullptr) set_stack(stack);
   if (!answered) {
     std::fprintf(stderr, "h5zarr: %s does not look like HDF5 (no H5get_libversion)\n", path);
     return false;
   }
-  if (version.major < kOldestMajor ||
-      (version.major == kOldestMajor && version.minor < kOldestMinor)) {
-    std::fprintf(stderr, "h5zarr: HDF5 %u.%u.%u in %s is too old: h5zarr needs HDF5 %u.%u or newer\n",
-                 version.major, version.minor, version.release, path, kOldestMajor, kOldestMinor);
+  if (version.major < kOldestMajor || (version.major == kOldestMajor && version.minor < kOldestMinor)) {
+    std::fprintf(stderr, "h5zarr: HDF5 %u.%u.%u in %s is too old: h5zarr needs HDF5 %u.%u or newer\n", version.major,
+                 version.minor, version.release, path, kOldestMajor, kOldestMinor);
     return false;
   }
   return true;
@@ -160,19 +155,17 @@ bool Bind(const Dl_info& info) {
     if (address == nullptr && function.other != nullptr) address = dlsym(library, function.other);
     if (address == nullptr && function.optional) address = reinterpret_cast<void*>(&Absent);
     if (address == nullptr) {
-      std::fprintf(stderr, "h5zarr: HDF5 %u.%u.%u in %s has no %s\n", version.major, version.minor,
-                   version.release, info.dli_fname, function.name);
+      std::fprintf(stderr, "h5zarr: HDF5 %u.%u.%u in %s has no %s\n", version.major, version.minor, version.release,
+                   info.dli_fname, function.name);
       return false;
     }
     *function.slot = address;
   }
   // A program that links its HDF5 may hold copies of the library's variables, which the library itself
   // then uses (copy relocations): where the library is in the program's own scope, ask that.
-  const bool in_program_scope = dlsym(RTLD_DEFAULT, "H5get_libversion") ==
-                                dlsym(library, "H5get_libversion");
+  const bool in_program_scope = dlsym(RTLD_DEFAULT, "H5get_libversion") == dlsym(library, "H5get_libversion");
   for (VariableSlot& variable : variables) {
-    variable.in_host = static_cast<const hid_t*>(
-        dlsym(in_program_scope ? RTLD_DEFAULT : library, variable.name));
+    variable.in_host = static_cast<const hid_t*>(dlsym(in_program_scope ? RTLD_DEFAULT : library, variable.name));
   }
   bound_base = info.dli_fbase;
   return true;
@@ -187,8 +180,7 @@ ImageEntry LoadAnotherImage(ImageEntry own_entry) {
   const int source = open(own.dli_fname, O_RDONLY | O_CLOEXEC);
   const int copy = memfd_create("libh5zarr.so", MFD_CLOEXEC);
   if (source < 0 || copy < 0) {
-    std::fprintf(stderr, "h5zarr: cannot copy %s for a second HDF5 library: %s\n", own.dli_fname,
-                 std::strerror(errno));
+    std::fprintf(stderr, "h5zarr: cannot copy %s for a second HDF5 library: %s\n", own.dli_fname, std::strerror(errno));
     if (source >= 0) close(source);
     if (copy >= 0) close(copy);
     return nullptr;
@@ -214,8 +206,7 @@ ImageEntry LoadAnotherImage(ImageEntry own_entry) {
     close(copy);
     return nullptr;
   }
-  const std::ptrdiff_t offset = reinterpret_cast<const char*>(own_entry) -
-                                static_cast<const char*>(own.dli_fbase);
+  const std::ptrdiff_t offset = reinterpret_cast<const char*>(own_entry) - static_cast<const char*>(own.dli_fbase);
   return reinterpret_cast<ImageEntry>(reinterpret_cast<char*>(map->l_addr) + offset);
 }
 
@@ -251,8 +242,6 @@ bool HostIsTerminating() {
   return H5is_library_terminating(&terminating) >= 0 && terminating;
 }
 
-bool HostTellsTermination() {
-  return h5zarr_slot_H5is_library_terminating != reinterpret_cast<void*>(&Absent);
-}
+bool HostTellsTermination() { return h5zarr_slot_H5is_library_terminating != reinterpret_cast<void*>(&Absent); }
 
 }  // namespace h5zarr::host

@@ -87,8 +87,7 @@ Result<NativeHandle> OpenByToken(NativeObject in_file, uint64_t token) {
   H5O_token_t full = TokenOfKey(token);
   const H5VL_loc_params_t loc = LocByToken(in_file.type, &full);
   H5I_type_t type = H5I_BADID;
-  void* under =
-      H5VLobject_open(in_file.under, &loc, NativeConnector(), &type, DefaultDxpl(), nullptr);
+  void* under = H5VLobject_open(in_file.under, &loc, NativeConnector(), &type, DefaultDxpl(), nullptr);
   if (under == nullptr) return AlreadyReported();
   return NativeHandle(under, type);
 }
@@ -110,8 +109,7 @@ Status ChangeLinkCount(NativeObject object, int delta) {
   std::memset(&args, 0, sizeof args);
   args.op_type = H5VL_OBJECT_CHANGE_REF_COUNT;
   args.args.change_rc.delta = delta;
-  if (H5VLobject_specific(object.under, &loc, NativeConnector(), &args, DefaultDxpl(), nullptr) <
-      0) {
+  if (H5VLobject_specific(object.under, &loc, NativeConnector(), &args, DefaultDxpl(), nullptr) < 0) {
     return AlreadyReported();
   }
   return OkStatus();

@@ -31,7 +31,7 @@ struct Object {
   // Of a file opened anew while objects of an earlier one kept the store open: that one's native file,
   // until HDF5 has been told that it has no identifier (h5/file.cc).
   void* outlived_file = nullptr;
-  bool counted = false;                      // one of the objects that keep the store open
+  bool counted = false;                          // one of the objects that keep the store open
   std::shared_ptr<VirtualDataset> virtual_data;  // of a dataset, once it was found to be virtual
   bool is_not_virtual = false;                   // of a dataset that was found not to be
   // Of a dataset of a native file, once it was found that the engine can read it, or cannot.

@@ -9,7 +9,9 @@
 namespace h5zarr::icechunk {
 namespace {
 
-constexpr std::string_view kMagic = "ICE\xF0\x9F\xA7\x8A" "CHUNK";
+constexpr std::string_view kMagic =
+    "ICE\xF0\x9F\xA7\x8A"
+    "CHUNK";
 constexpr std::string_view kWriter = "h5zarr";
 constexpr std::size_t kWriterBytes = 24;
 constexpr std::size_t kHeaderBytes = kMagic.size() + kWriterBytes + 3;
@@ -62,8 +64,8 @@ bool IsWrittenByUs(ByteSpan head) {
 
 Result<Payload> OpenEnvelope(std::string_view key, ByteSpan file, FileType type) {
   if (file.size() < kHeaderBytes || !HasMagic(file)) {
-    return Damaged(key, "no file of Icechunk: its " + std::to_string(file.size()) +
-                            " bytes do not begin with the header of one");
+    return Damaged(
+        key, "no file of Icechunk: its " + std::to_string(file.size()) + " bytes do not begin with the header of one");
   }
   const auto byte = [&](std::size_t index) { return std::to_integer<uint8_t>(file[index]); };
   const int spec_version = byte(kHeaderBytes - 3);
@@ -89,14 +91,13 @@ Result<Payload> OpenEnvelope(std::string_view key, ByteSpan file, FileType type)
       return payload;
     }
     default:
-      return UnsupportedError("'" + std::string(key) + "': compression " +
-                              std::to_string(byte(kHeaderBytes - 1)) + "; known are 0 and 1 (zstd)");
+      return UnsupportedError("'" + std::string(key) + "': compression " + std::to_string(byte(kHeaderBytes - 1)) +
+                              "; known are 0 and 1 (zstd)");
   }
 }
 
 Result<Buffer> MakeEnvelope(FileType type, ByteSpan payload) {
-  H5ZARR_ASSIGN_OR_RETURN(Buffer file,
-                          Buffer::Allocate(kHeaderBytes + ZSTD_compressBound(payload.size())));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer file, Buffer::Allocate(kHeaderBytes + ZSTD_compressBound(payload.size())));
   std::byte* const header = file.data();
   std::memcpy(header, kMagic.data(), kMagic.size());
   std::memset(header + kMagic.size(), ' ', kWriterBytes);
@@ -105,8 +106,7 @@ Result<Buffer> MakeEnvelope(FileType type, ByteSpan payload) {
   header[kHeaderBytes - 2] = static_cast<std::byte>(type);
   header[kHeaderBytes - 1] = std::byte{kZstd};
   const std::size_t written =
-      ZSTD_compress(header + kHeaderBytes, file.size_bytes() - kHeaderBytes, payload.data(),
-                    payload.size(), kLevel);
+      ZSTD_compress(header + kHeaderBytes, file.size_bytes() - kHeaderBytes, payload.data(), payload.size(), kLevel);
   if (ZSTD_isError(written) != 0) {
     return NoSpaceError(std::string("zstd: ") + ZSTD_getErrorName(written));
   }

@@ -41,8 +41,7 @@ struct FoundChunk {
 
 class IcechunkStore : public ReadOnlyStore {
  public:
-  IcechunkStore(std::unique_ptr<Store> place, Repository repository, Snapshot snapshot,
-                std::string name)
+  IcechunkStore(std::unique_ptr<Store> place, Repository repository, Snapshot snapshot, std::string name)
       : place_(std::move(place)),
         repository_(std::move(repository)),
         snapshot_(std::move(snapshot)),
@@ -58,14 +57,11 @@ class IcechunkStore : public ReadOnlyStore {
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override;
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override;
   Result<std::vector<ListEntry>> List(std::string_view prefix) override;
-  Status Walk(std::string_view prefix,
-              const std::function<Status(std::string_view, uint64_t)>& visit) override;
-
+  Status Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) override;
 
  private:
   Status Refusal() const override {
-    return PermissionDeniedError("'" + name_ +
-                                 "': a version of an Icechunk repository never changes");
+    return PermissionDeniedError("'" + name_ + "': a version of an Icechunk repository never changes");
   }
 
   void NoteChild(std::string_view path);
@@ -81,7 +77,7 @@ class IcechunkStore : public ReadOnlyStore {
   const Repository repository_;
   const Snapshot snapshot_;
   const std::string name_;
-  std::map<std::string, const Node*, std::less<>> nodes_;  // by path from the root, without first '/'
+  std::map<std::string, const Node*, std::less<>> nodes_;               // by path from the root, without first '/'
   std::map<std::string, std::set<std::string>, std::less<>> children_;  // names, by the parent's path
 
   std::mutex mutex_;
@@ -155,9 +151,8 @@ Result<Target> IcechunkStore::TargetOf(std::string_view key) const {
       const std::string_view rest = path.empty() ? key : key.substr(path.size() + 1);
       auto index = ParseChunkKey(rest, found->second->dimensions.size());
       if (index) return Target{Target::Kind::kChunk, found->second, std::move(*index)};
-      return CorruptError("'" + std::string(key) + "' in " + name_ +
-                          ": no key of a chunk of array '" + std::string(path) + "', of " +
-                          std::to_string(found->second->dimensions.size()) +
+      return CorruptError("'" + std::string(key) + "' in " + name_ + ": no key of a chunk of array '" +
+                          std::string(path) + "', of " + std::to_string(found->second->dimensions.size()) +
                           " dimensions; Icechunk has chunks under 'c/0/0…' only");
     }
     if (path.empty()) return Target();
@@ -225,10 +220,10 @@ Result<std::optional<FoundChunk>> IcechunkStore::Find(std::string_view key) {
   }
   H5ZARR_ASSIGN_OR_RETURN(std::optional<FoundChunk> chunk, FindChunk(target));
   if (chunk && chunk->place.kind == ChunkPlace::Kind::kVirtual) {
-    return UnsupportedError(
-        "'" + std::string(key) + "' in " + name_ + ": the chunk is outside of the repository, at '" +
-        (chunk->place.location.empty() ? "(compressed)" : chunk->place.location) +
-        "'; such virtual chunks are not read");
+    return UnsupportedError("'" + std::string(key) + "' in " + name_ +
+                            ": the chunk is outside of the repository, at '" +
+                            (chunk->place.location.empty() ? "(compressed)" : chunk->place.location) +
+                            "'; such virtual chunks are not read");
   }
   return chunk;
 }
@@ -236,19 +231,18 @@ Result<std::optional<FoundChunk>> IcechunkStore::Find(std::string_view key) {
 // --- reading -------------------------------------------------------------------------------------
 
 // The bytes [first, second) of an object of `object_bytes` that `range` means.
-Result<std::pair<uint64_t, uint64_t>> CutRange(std::string_view key, const ReadOp& op,
-                                               uint64_t object_bytes) {
+Result<std::pair<uint64_t, uint64_t>> CutRange(std::string_view key, const ReadOp& op, uint64_t object_bytes) {
   const auto too_short = [&] {
-    return CorruptError("key '" + std::string(key) + "': " + std::to_string(op.range.length) +
-                        " bytes from " + std::to_string(op.range.offset) +
-                        " were asked for, the object has only " + std::to_string(object_bytes));
+    return CorruptError("key '" + std::string(key) + "': " + std::to_string(op.range.length) + " bytes from " +
+                        std::to_string(op.range.offset) + " were asked for, the object has only " +
+                        std::to_string(object_bytes));
   };
   std::pair<uint64_t, uint64_t> cut(0, object_bytes);
   switch (op.range.kind) {
     case ByteRange::Kind::kWhole:
       if (!op.target.empty() && op.target.size() != object_bytes) {
-        return CorruptError("key '" + std::string(key) + "' has " + std::to_string(object_bytes) +
-                            " bytes, expected " + std::to_string(op.target.size()));
+        return CorruptError("key '" + std::string(key) + "' has " + std::to_string(object_bytes) + " bytes, expected " +
+                            std::to_string(op.target.size()));
       }
       return cut;
     case ByteRange::Kind::kSpan: {
@@ -263,15 +257,14 @@ Result<std::pair<uint64_t, uint64_t>> CutRange(std::string_view key, const ReadO
       break;
   }
   if (!op.target.empty() && op.target.size() != op.range.length) {
-    return InvalidArgumentError("key '" + std::string(key) +
-                                "': the range has not the size of its target");
+    return InvalidArgumentError("key '" + std::string(key) + "': the range has not the size of its target");
   }
   return cut;
 }
 
 Status IcechunkStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
-  std::vector<ReadOp> stored;         // what is read from the repository…
-  std::vector<std::size_t> index_of;  // …which of `ops` each of them is…
+  std::vector<ReadOp> stored;          // what is read from the repository…
+  std::vector<std::size_t> index_of;   // …which of `ops` each of them is…
   std::vector<uint64_t> object_bytes;  // …and the size of its chunk
   for (std::size_t i = 0; i < ops.size(); ++i) {
     ReadOp& op = ops[i];
@@ -303,8 +296,8 @@ Status IcechunkStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Exe
   }
   const auto deliver = [&](std::size_t index, const ReadResult& inner) -> Status {
     if (!inner.bytes) {
-      return CorruptError("'" + stored[index].key + "' is not there, but chunk '" +
-                          ops[index_of[index]].key + "' is in it: " + place_->Describe());
+      return CorruptError("'" + stored[index].key + "' is not there, but chunk '" + ops[index_of[index]].key +
+                          "' is in it: " + place_->Describe());
     }
     ReadResult result = inner;
     result.object_bytes = object_bytes[index];
@@ -338,16 +331,14 @@ Result<std::optional<uint64_t>> IcechunkStore::ObjectBytes(std::string_view key)
 
 // --- listing -------------------------------------------------------------------------------------
 
-Status IcechunkStore::VisitChunks(const std::string& path, const Node& node,
-                                  std::string_view prefix,
+Status IcechunkStore::VisitChunks(const std::string& path, const Node& node, std::string_view prefix,
                                   const std::function<Status(std::string_view, uint64_t)>& visit) {
   const std::string base = path.empty() ? std::string(kChunks) : path + "/" + std::string(kChunks);
   for (const ManifestRef& ref : node.manifests) {
     H5ZARR_ASSIGN_OR_RETURN(const ManifestPtr manifest, ManifestOf(ref.id));
-    H5ZARR_RETURN_IF_ERROR(manifest->ForEach(
-        node.id, [&](std::span<const uint32_t> index, const ChunkPlace& place) -> Status {
-          if (index.size() != node.dimensions.size() ||
-              !IsWithin(ref.extents, {index.begin(), index.end()})) {
+    H5ZARR_RETURN_IF_ERROR(
+        manifest->ForEach(node.id, [&](std::span<const uint32_t> index, const ChunkPlace& place) -> Status {
+          if (index.size() != node.dimensions.size() || !IsWithin(ref.extents, {index.begin(), index.end()})) {
             return OkStatus();
           }
           std::string key = base;
@@ -359,8 +350,7 @@ Status IcechunkStore::VisitChunks(const std::string& path, const Node& node,
   return OkStatus();
 }
 
-Status IcechunkStore::Walk(std::string_view prefix,
-                           const std::function<Status(std::string_view, uint64_t)>& visit) {
+Status IcechunkStore::Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) {
   H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
   const std::string inside = std::string(prefix) + "/";
   for (const auto& [path, node] : nodes_) {
@@ -402,8 +392,8 @@ Result<std::unique_ptr<Store>> OpenSnapshot(std::unique_ptr<Store> place, std::s
   H5ZARR_ASSIGN_OR_RETURN(const ObjectId id, repository.Resolve(version));
   H5ZARR_ASSIGN_OR_RETURN(Snapshot snapshot, repository.ReadSnapshot(id));
   std::string name = place->Describe() + "@" + (version.empty() ? "branch:main" : std::string(version));
-  auto store = std::make_unique<IcechunkStore>(std::move(place), std::move(repository),
-                                               std::move(snapshot), std::move(name));
+  auto store =
+      std::make_unique<IcechunkStore>(std::move(place), std::move(repository), std::move(snapshot), std::move(name));
   H5ZARR_RETURN_IF_ERROR(store->SetRoot(node_path));
   return std::unique_ptr<Store>(std::move(store));
 }

@@ -31,15 +31,15 @@ Status CheckRefs(const Refs& refs) {
   const fb::ChunkRef* previous = nullptr;
   for (const fb::ChunkRef* ref : refs) {
     if (previous != nullptr && !IsBefore(IndexOf(*previous), IndexOf(*ref))) {
-      return CorruptError("chunk " + IndexText(IndexOf(*ref)) + " comes after " +
-                          IndexText(IndexOf(*previous)) + ": they must be in order");
+      return CorruptError("chunk " + IndexText(IndexOf(*ref)) + " comes after " + IndexText(IndexOf(*previous)) +
+                          ": they must be in order");
     }
     previous = ref;
     const bool has_location = ref->location() != nullptr || ref->compressed_location() != nullptr;
     const int places = (ref->inline_() != nullptr) + (ref->chunk_id() != nullptr) + has_location;
     if (places != 1) {
-      return CorruptError("chunk " + IndexText(IndexOf(*ref)) + " is in " +
-                          std::to_string(places) + " places, expected 1");
+      return CorruptError("chunk " + IndexText(IndexOf(*ref)) + " is in " + std::to_string(places) +
+                          " places, expected 1");
     }
     if (!CheckedAdd(ref->offset(), ref->length())) {
       return CorruptError("chunk " + IndexText(IndexOf(*ref)) + ": its end is beyond 2^64");
@@ -54,8 +54,7 @@ ChunkPlace PlaceOf(const fb::ChunkRef& ref) {
   place.length = ref.length();
   if (ref.inline_() != nullptr) {
     place.kind = ChunkPlace::Kind::kInline;
-    place.bytes = {reinterpret_cast<const std::byte*>(ref.inline_()->data()),
-                   ref.inline_()->size()};
+    place.bytes = {reinterpret_cast<const std::byte*>(ref.inline_()->data()), ref.inline_()->size()};
     place.offset = 0;
     place.length = place.bytes.size();
   } else if (ref.chunk_id() != nullptr) {
@@ -93,8 +92,7 @@ const fb::ArrayManifest* Manifest::ArrayOf(const NodeId& node) const {
   return nullptr;
 }
 
-std::optional<ChunkPlace> Manifest::Find(const NodeId& node,
-                                         std::span<const uint32_t> index) const {
+std::optional<ChunkPlace> Manifest::Find(const NodeId& node, std::span<const uint32_t> index) const {
   const fb::ArrayManifest* array = ArrayOf(node);
   if (array == nullptr) return std::nullopt;
   const Refs& refs = *array->refs();
@@ -115,8 +113,7 @@ std::optional<ChunkPlace> Manifest::Find(const NodeId& node,
 }
 
 Status Manifest::ForEach(const NodeId& node,
-                         const std::function<Status(std::span<const uint32_t>,
-                                                    const ChunkPlace&)>& visit) const {
+                         const std::function<Status(std::span<const uint32_t>, const ChunkPlace&)>& visit) const {
   const fb::ArrayManifest* array = ArrayOf(node);
   if (array == nullptr) return OkStatus();
   for (const fb::ChunkRef* ref : *array->refs()) {

@@ -46,8 +46,7 @@ class Manifest {
 
   // Calls `visit` for every chunk of array `node`, ascending; a failure it returns ends that.
   Status ForEach(const NodeId& node,
-                 const std::function<Status(std::span<const uint32_t> index,
-                                            const ChunkPlace& place)>& visit) const;
+                 const std::function<Status(std::span<const uint32_t> index, const ChunkPlace& place)>& visit) const;
 
   // Memory that it takes.
   uint64_t bytes() const { return bytes_.size(); }

@@ -21,9 +21,7 @@ constexpr std::string_view kDeletedFile = "ref.json.deleted";
 constexpr std::string_view kFirstMessage = "Repository initialized";
 constexpr uint64_t kMostRefBytes = 64 << 10;
 
-std::string ObjectKey(std::string_view folder, const ObjectId& id) {
-  return std::string(folder) + "/" + ToText(id);
-}
+std::string ObjectKey(std::string_view folder, const ObjectId& id) { return std::string(folder) + "/" + ToText(id); }
 
 std::string RefFolder(std::string_view kind, std::string_view name) {
   return std::string(kRefs) + "/" + std::string(kind) + std::string(name);
@@ -34,9 +32,8 @@ std::string RefKey(std::string_view kind, std::string_view spelling, std::string
 }
 
 Status CheckRefName(std::string_view name) {
-  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool has_control =
+      std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (!name.empty() && name.find('/') == std::string_view::npos && !has_control) return OkStatus();
   return InvalidArgumentError("'" + std::string(name) +
                               "' cannot be the name of a branch or tag: no '/', no control characters");
@@ -51,8 +48,7 @@ Result<T> At(const Store& store, Result<T> decoded) {
 
 Result<ObjectId> ParseRef(const std::string& key, ByteSpan bytes) {
   if (bytes.size() > kMostRefBytes) {
-    return CorruptError("'" + key + "' has " + std::to_string(bytes.size()) +
-                        " bytes, a ref has about 35");
+    return CorruptError("'" + key + "' has " + std::to_string(bytes.size()) + " bytes, a ref has about 35");
   }
   H5ZARR_ASSIGN_OR_RETURN(const zarr::Json json, zarr::ParseJson(AsText(bytes), key));
   const auto text = zarr::StringMember(json, "snapshot");
@@ -135,8 +131,7 @@ Result<Repository::Refs> Repository::DecodeRefs(ByteSpan file) const {
     for (const fb::Ref* ref : flat) {
       if (ref->snapshot_index() >= repo->snapshots()->size()) {
         return CorruptError("'repo': '" + ref->name()->str() + "' leads to snapshot " +
-                            std::to_string(ref->snapshot_index()) + " of " +
-                            std::to_string(repo->snapshots()->size()));
+                            std::to_string(ref->snapshot_index()) + " of " + std::to_string(repo->snapshots()->size()));
       }
       (*refs)[ref->name()->str()] = FromFlat(*repo->snapshots()->Get(ref->snapshot_index())->id());
     }
@@ -251,8 +246,7 @@ Result<ObjectId> Repository::Resolve(std::string_view version) const {
     }
   }
   if (found) return *found;
-  return NotFoundError("no version '" + std::string(version) + "' in the Icechunk repository at " +
-                       store_->Describe());
+  return NotFoundError("no version '" + std::string(version) + "' in the Icechunk repository at " + store_->Describe());
 }
 
 // --- objects -------------------------------------------------------------------------------------
@@ -281,8 +275,7 @@ Result<Manifest> Repository::ReadManifest(const ObjectId& id) const {
 
 Status Repository::CheckChangeable() const {
   if (!refs_) return OkStatus();
-  return UnsupportedError(store_->Describe() +
-                          ": an Icechunk repository of version 2 can only be read");
+  return UnsupportedError(store_->Describe() + ": an Icechunk repository of version 2 can only be read");
 }
 
 Status Repository::WriteNew(const std::string& key, ByteSpan bytes, Written* written) {
@@ -297,8 +290,7 @@ Status Repository::WriteNew(const std::string& key, ByteSpan bytes, Written* wri
   return OkStatus();
 }
 
-Status Repository::WriteSnapshot(Snapshot* snapshot, const Transaction& transaction,
-                                 Written* written) {
+Status Repository::WriteSnapshot(Snapshot* snapshot, const Transaction& transaction, Written* written) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   H5ZARR_ASSIGN_OR_RETURN(const Buffer file, EncodeSnapshot(snapshot));
   H5ZARR_ASSIGN_OR_RETURN(const Buffer log, EncodeTransaction(snapshot->id, transaction));
@@ -314,8 +306,7 @@ Status Repository::ReplaceSnapshot(Snapshot* snapshot, const Transaction& transa
   return store_->Write(SnapshotKey(snapshot->id), file);
 }
 
-Result<ManifestInfo> Repository::WriteManifest(const EncodedManifest& manifest, uint64_t chunks,
-                                               Written* written) {
+Result<ManifestInfo> Repository::WriteManifest(const EncodedManifest& manifest, uint64_t chunks, Written* written) {
   H5ZARR_RETURN_IF_ERROR(CheckChangeable());
   if (chunks > UINT32_MAX) return OutOfRangeError("a manifest of more than 2^32 chunks");
   H5ZARR_RETURN_IF_ERROR(WriteNew(ManifestKey(manifest.id), manifest.file, written));
@@ -329,8 +320,7 @@ Result<bool> Repository::SetTag(std::string_view name, const ObjectId& id) {
   H5ZARR_ASSIGN_OR_RETURN(const bool was_deleted, IsDeletedTag(name));
   if (now || was_deleted) {
     return AlreadyExistsError("tag '" + std::string(name) + "' " +
-                              (now ? "leads to snapshot " + ToText(*now) : "was deleted") +
-                              ": tags never change");
+                              (now ? "leads to snapshot " + ToText(*now) : "was deleted") + ": tags never change");
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::string key, KeyToWrite(kTagPrefix, name));
   return WriteRef(key, id, std::nullopt);
@@ -349,18 +339,16 @@ Result<bool> Repository::SetBranch(std::string_view name, const ObjectId& id) {
 }
 
 // Over the state that was seen, or where there was none: what others did meanwhile stays.
-Result<bool> Repository::WriteRef(const std::string& key, const ObjectId& id,
-                                  const std::optional<Generation>& seen) {
+Result<bool> Repository::WriteRef(const std::string& key, const ObjectId& id, const std::optional<Generation>& seen) {
   const std::string text = "{\"snapshot\":\"" + ToText(id) + "\"}";
-  const Result<bool> written = seen ? store_->Replace(key, AsBytes(text), *seen)
-                                    : store_->WriteNew(key, AsBytes(text));
+  const Result<bool> written = seen ? store_->Replace(key, AsBytes(text), *seen) : store_->WriteNew(key, AsBytes(text));
   if (written.ok() && *written) return true;
   // (Where the answer was lost, what is there says who wrote it.)
   const Result<std::optional<ObjectId>> now = ReadRef(key);
   if (now.ok() && *now == id) return true;
   H5ZARR_RETURN_IF_ERROR(written.status());
-  return ChangedError("'" + key + "' in " + store_->Describe() + ": another writer has " +
-                      (seen ? "moved" : "made") + " it meanwhile; try again");
+  return ChangedError("'" + key + "' in " + store_->Describe() + ": another writer has " + (seen ? "moved" : "made") +
+                      " it meanwhile; try again");
 }
 
 Status Repository::DeleteTag(std::string_view name) {

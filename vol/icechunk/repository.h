@@ -70,11 +70,9 @@ class Repository {
   // Stores `snapshot`, giving it its id, and the log of what it changed. Nobody sees them until a ref
   // leads there. Objects that are there already are not written again: `written`, when given, counts
   // those that are.
-  Status WriteSnapshot(Snapshot* snapshot, const Transaction& transaction,
-                       Written* written = nullptr);
+  Status WriteSnapshot(Snapshot* snapshot, const Transaction& transaction, Written* written = nullptr);
   // Stores a manifest; what its snapshot says of it.
-  Result<ManifestInfo> WriteManifest(const EncodedManifest& manifest, uint64_t chunks,
-                                     Written* written = nullptr);
+  Result<ManifestInfo> WriteManifest(const EncodedManifest& manifest, uint64_t chunks, Written* written = nullptr);
   // Stores a snapshot that is there already, under its id, and its log: for one that follows another from now on.
   Status ReplaceSnapshot(Snapshot* snapshot, const Transaction& transaction);
   // Makes the ref lead to `id`: the one step that shows a version. kAlreadyExists for a tag that

@@ -27,8 +27,7 @@ Result<ObjectId> Seal(flatbuffers::FlatBufferBuilder& builder) {
   const ObjectId id = IdOf(hash);
   auto* root = flatbuffers::GetMutableRoot<Table>(builder.GetBufferPointer());
   // The identifier lies in the buffer itself, which is the builder's and not const.
-  std::memcpy(const_cast<void*>(static_cast<const void*>(root->id())), id.bytes.data(),
-              id.bytes.size());
+  std::memcpy(const_cast<void*>(static_cast<const void*>(root->id())), id.bytes.data(), id.bytes.size());
   return id;
 }
 

@@ -57,10 +57,8 @@ Status DecodeArray(std::string_view key, const fb::ArrayData& array, Node* node)
       manifest.extents.push_back({range->from(), range->to()});
     }
     if (manifest.extents.size() != node->dimensions.size()) {
-      return Damaged(key, "array '" + node->path + "' has " +
-                              std::to_string(node->dimensions.size()) +
-                              " dimensions, the extents of its manifest " +
-                              std::to_string(manifest.extents.size()));
+      return Damaged(key, "array '" + node->path + "' has " + std::to_string(node->dimensions.size()) +
+                              " dimensions, the extents of its manifest " + std::to_string(manifest.extents.size()));
     }
     node->manifests.push_back(std::move(manifest));
   }
@@ -72,8 +70,7 @@ Result<Node> DecodeNode(std::string_view key, const fb::Node& flat) {
   node.id = FromFlat(*flat.id());
   node.path = flat.path()->str();
   if (!IsNodePath(node.path)) return Damaged(key, "'" + node.path + "' is no path of a node");
-  node.document.assign(reinterpret_cast<const char*>(flat.user_data()->data()),
-                       flat.user_data()->size());
+  node.document.assign(reinterpret_cast<const char*>(flat.user_data()->data()), flat.user_data()->size());
   if (const fb::ArrayData* array = flat.node_data_as_Array()) {
     node.is_array = true;
     H5ZARR_RETURN_IF_ERROR(DecodeArray(key, *array, &node));
@@ -123,13 +120,11 @@ flatbuffers::Offset<fb::ArrayData> EncodeArray(Builder& builder, const Node& nod
 
 flatbuffers::Offset<fb::Node> EncodeNode(Builder& builder, const Node& node) {
   const auto path = builder.CreateString(node.path);
-  const auto document = builder.CreateVector(
-      reinterpret_cast<const uint8_t*>(node.document.data()), node.document.size());
-  const auto data = node.is_array ? EncodeArray(builder, node).Union()
-                                  : fb::CreateGroupData(builder).Union();
+  const auto document =
+      builder.CreateVector(reinterpret_cast<const uint8_t*>(node.document.data()), node.document.size());
+  const auto data = node.is_array ? EncodeArray(builder, node).Union() : fb::CreateGroupData(builder).Union();
   const fb::Id8 id = ToFlat(node.id);
-  return fb::CreateNode(builder, &id, path, document,
-                        node.is_array ? fb::NodeData_Array : fb::NodeData_Group, data);
+  return fb::CreateNode(builder, &id, path, document, node.is_array ? fb::NodeData_Array : fb::NodeData_Group, data);
 }
 
 void EncodeRoot(Builder& builder, const ObjectId& id, const Snapshot& snapshot) {
@@ -151,9 +146,8 @@ void EncodeRoot(Builder& builder, const ObjectId& id, const Snapshot& snapshot) 
   const auto flat_manifests = builder.CreateVectorOfStructs(manifests);
   const fb::Id12 flat_id = ToFlat(id);
   const fb::Id12 parent = ToFlat(snapshot.parent.value_or(ObjectId()));
-  builder.Finish(fb::CreateSnapshot(builder, &flat_id, snapshot.parent ? &parent : nullptr,
-                                    flat_nodes, snapshot.flushed_at_us, message, flat_metadata,
-                                    flat_manifests));
+  builder.Finish(fb::CreateSnapshot(builder, &flat_id, snapshot.parent ? &parent : nullptr, flat_nodes,
+                                    snapshot.flushed_at_us, message, flat_metadata, flat_manifests));
 }
 
 }  // namespace
@@ -170,8 +164,8 @@ Result<Snapshot> DecodeSnapshot(std::string_view key, ByteSpan file) {
   for (const fb::Node* flat_node : *flat->nodes()) {
     H5ZARR_ASSIGN_OR_RETURN(Node node, DecodeNode(key, *flat_node));
     if (!snapshot.nodes.empty() && node.path <= snapshot.nodes.back().path) {
-      return Damaged(key, "node '" + node.path + "' comes after '" + snapshot.nodes.back().path +
-                              "': they must be in order");
+      return Damaged(
+          key, "node '" + node.path + "' comes after '" + snapshot.nodes.back().path + "': they must be in order");
     }
     snapshot.nodes.push_back(std::move(node));
   }

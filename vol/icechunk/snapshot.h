@@ -33,7 +33,7 @@ struct ManifestRef {
 
 struct Dimension {
   uint64_t array_elems = 0;
-  uint64_t chunk_elems = 0;            // 0: not known (version 2 keeps none)
+  uint64_t chunk_elems = 0;  // 0: not known (version 2 keeps none)
   std::optional<std::string> name;
 };
 
@@ -61,7 +61,7 @@ struct Snapshot {
   uint64_t flushed_at_us = 0;      // microseconds since 1970
   std::string message;
   std::map<std::string, std::string> metadata;  // text items only
-  std::vector<ManifestInfo> manifests;           // ascending by id
+  std::vector<ManifestInfo> manifests;          // ascending by id
 };
 
 // The snapshot in the file `file`, whose key is `key`. kCorrupt when it is damaged: nodes out of

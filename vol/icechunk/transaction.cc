@@ -44,16 +44,14 @@ Result<Buffer> EncodeTransaction(const ObjectId& id, const Transaction& transact
   const auto updated_arrays = EncodeNodes(builder, transaction.updated_arrays);
   const auto updated_groups = EncodeNodes(builder, transaction.updated_groups);
   const fb::Id12 flat_id = ToFlat(id);
-  builder.Finish(fb::CreateTransactionLog(builder, &flat_id, new_groups, new_arrays,
-                                          deleted_groups, deleted_arrays, updated_arrays,
-                                          updated_groups, flat_changed));
+  builder.Finish(fb::CreateTransactionLog(builder, &flat_id, new_groups, new_arrays, deleted_groups, deleted_arrays,
+                                          updated_arrays, updated_groups, flat_changed));
   return MakeEnvelope(FileType::kTransactionLog, BytesOf(builder));
 }
 
 Result<Transaction> DecodeTransaction(std::string_view key, ByteSpan file) {
   H5ZARR_ASSIGN_OR_RETURN(const Payload payload, OpenEnvelope(key, file, FileType::kTransactionLog));
-  H5ZARR_ASSIGN_OR_RETURN(const fb::TransactionLog* flat,
-                          VerifiedRoot<fb::TransactionLog>(key, payload.bytes));
+  H5ZARR_ASSIGN_OR_RETURN(const fb::TransactionLog* flat, VerifiedRoot<fb::TransactionLog>(key, payload.bytes));
   Transaction transaction;
   transaction.new_groups = DecodeNodes(*flat->new_groups());
   transaction.new_arrays = DecodeNodes(*flat->new_arrays());

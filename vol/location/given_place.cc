@@ -22,9 +22,7 @@ std::string NewLocation() {
 
 }  // namespace
 
-GivenPlace::GivenPlace(Make make) : location_(NewLocation()) {
-  GivenPlaces().emplace(location_, std::move(make));
-}
+GivenPlace::GivenPlace(Make make) : location_(NewLocation()) { GivenPlaces().emplace(location_, std::move(make)); }
 
 GivenPlace::~GivenPlace() { GivenPlaces().erase(location_); }
 

@@ -16,8 +16,8 @@
 #include "location/given_place.h"
 #include "store/http_store.h"
 #include "store/local_store.h"
-#include "store/reference_index.h"
 #include "store/packed_text.h"
+#include "store/reference_index.h"
 #include "store/reference_store.h"
 #include "store/s3_store.h"
 #include "store/tar_index.h"
@@ -64,7 +64,7 @@ HttpOptions HttpOptionsOf(const Config& config) {
 S3Options S3OptionsOf(const Config& config, bool writable) {
   S3Options options;
   options.http = HttpOptionsOf(config);
-  options.http.headers_file.clear();  // they are for other servers
+  options.http.headers_file.clear();             // they are for other servers
   if (writable) options.http.cache_dir.clear();  // what is written is read where it is
   options.read_only = !writable;
   options.endpoint = config.s3_endpoint;
@@ -75,9 +75,7 @@ S3Options S3OptionsOf(const Config& config, bool writable) {
 }
 
 // A URL without its query. (In a bucket '?' is a letter of a name like others.)
-std::string_view PathOf(std::string_view url) {
-  return IsHttpUrl(url) ? url.substr(0, url.find('?')) : url;
-}
+std::string_view PathOf(std::string_view url) { return IsHttpUrl(url) ? url.substr(0, url.find('?')) : url; }
 
 // Whether the name is that of a Zarr store, or of something in one.
 bool NamesZarr(std::string_view url) {
@@ -88,8 +86,7 @@ bool NamesZarr(std::string_view url) {
 bool NamesReferences(std::string_view url) { return PathOf(url).ends_with(".json"); }
 
 Status RefuseVersion(const std::string& location) {
-  return PermissionDeniedError("'" + ShownName(location) +
-                               "': a version of an Icechunk repository can only be read");
+  return PermissionDeniedError("'" + ShownName(location) + "': a version of an Icechunk repository can only be read");
 }
 
 ReferenceOptions ReferenceOptionsOf(const Config& config) {
@@ -101,9 +98,12 @@ Status ParquetRefusal(const std::string& location) {
   const std::string shown = ShownName(location);
   const std::string scheme = IsRemoteName(location) ? shown.substr(0, shown.find(':')) : "file";
   return UnsupportedError(
-      "'" + shown + "': references in Parquet files are not read. This makes a file x.json of them: "
+      "'" + shown +
+      "': references in Parquet files are not read. This makes a file x.json of them: "
       "python3 -c \"import base64, fsspec, json; from fsspec.implementations.reference import "
-      "LazyReferenceMapper as M; m = M('" + shown + "', fsspec.filesystem('" + scheme + "')); "
+      "LazyReferenceMapper as M; m = M('" +
+      shown + "', fsspec.filesystem('" + scheme +
+      "')); "
       "json.dump({'version': 1, 'refs': {k: v if isinstance(v, list) else 'base64:' + "
       "base64.b64encode(v).decode() for k in m for v in [m[k]]}}, open('x.json', 'w'), default=int)\"");
 }
@@ -122,8 +122,7 @@ Result<std::unique_ptr<Store>> OpenRemote(const std::string& location, bool writ
   H5ZARR_ASSIGN_OR_RETURN(const RemoteObject found, FindRemoteFile(location, config));
   switch (found.kind) {
     case StoreFileKind::kReferences: return OpenRemoteReferences(location, ReferenceOptionsOf(config));
-    case StoreFileKind::kTar:
-      return OpenRemoteTarReferences(found.file, location, ReferenceOptionsOf(config));
+    case StoreFileKind::kTar: return OpenRemoteTarReferences(found.file, location, ReferenceOptionsOf(config));
     case StoreFileKind::kZip: return OpenRemoteZipStore(found.file);
     case StoreFileKind::kHdf5:
       return InvalidArgumentError("'" + ShownName(location) + "' is an HDF5 file, and no store");
@@ -226,8 +225,8 @@ Result<std::optional<IcechunkLocation>> FindRemoteIcechunk(const std::string& lo
 
 bool IsPlainFolder(const std::string& location) {
   struct stat info;
-  return !IsRemoteName(location) && !location.ends_with(kLindiFolder) &&
-         stat(location.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && !FindIcechunk(location);
+  return !IsRemoteName(location) && !location.ends_with(kLindiFolder) && stat(location.c_str(), &info) == 0 &&
+         S_ISDIR(info.st_mode) && !FindIcechunk(location);
 }
 
 StoreFileKind FindStoreFile(const std::string& location) {
@@ -265,11 +264,9 @@ Result<RemoteObject> FindRemoteFile(const std::string& location, const Config& c
   found.file = std::move(*opened);
   if (found.file == nullptr) return found;
   std::string beginning(std::min(found.file->file_bytes(), RemoteFile::kHeadBytes), '\0');
-  H5ZARR_RETURN_IF_ERROR(
-      found.file->Read(0, std::as_writable_bytes(std::span(beginning.data(), beginning.size()))));
-  found.kind = HasHdf5Signature(beginning)
-                   ? StoreFileKind::kHdf5
-                   : KindOf(std::string_view(beginning).substr(0, kJsonLookBytes));
+  H5ZARR_RETURN_IF_ERROR(found.file->Read(0, std::as_writable_bytes(std::span(beginning.data(), beginning.size()))));
+  found.kind = HasHdf5Signature(beginning) ? StoreFileKind::kHdf5
+                                           : KindOf(std::string_view(beginning).substr(0, kJsonLookBytes));
   if (found.kind == StoreFileKind::kNone) found.file.reset();
   return found;
 }
@@ -296,8 +293,7 @@ Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writa
   return Traced(std::move(store));
 }
 
-Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
-                                            const Config& config) {
+Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable, const Config& config) {
   RaiseTraceLevel(static_cast<TraceLevel>(config.trace));
   if (std::unique_ptr<Store> given = OpenGivenPlace(location)) return given;
   if (IsRemoteName(location)) return OpenRemote(location, writable, config);
@@ -319,8 +315,7 @@ Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool wr
   }
   if (const auto version = FindIcechunk(location)) {
     if (writable) return RefuseVersion(location);
-    return icechunk::OpenSnapshot(OpenFolder(version->repository, false, config), version->version,
-                                  version->node_path);
+    return icechunk::OpenSnapshot(OpenFolder(version->repository, false, config), version->version, version->node_path);
   }
   return OpenFolder(location, writable, config);
 }

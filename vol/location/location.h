@@ -83,8 +83,7 @@ Result<std::unique_ptr<Store>> OpenPlace(const std::string& location, bool writa
 // folder need not exist), except of versions: kNotFound. Of a remote place that is only
 // read consolidated metadata are used, where it has them. kPermissionDenied when `writable`, and the place can only
 // be read.
-Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable,
-                                            const Config& config);
+Result<std::unique_ptr<Store>> OpenLocation(const std::string& location, bool writable, const Config& config);
 
 }  // namespace h5zarr
 

@@ -24,11 +24,10 @@ ChangedChunks Difference(const PlacedChunks& a, const PlacedChunks& b) {
   std::size_t i = 0, j = 0;
   while (i < a.places.size() || j < b.places.size()) {
     const bool a_is_left = i < a.places.size(), b_is_left = j < b.places.size();
-    const auto order =
-        !a_is_left   ? std::strong_ordering::greater
-        : !b_is_left ? std::strong_ordering::less
-                     : std::lexicographical_compare_three_way(
-                           a.indexes[i].begin(), a.indexes[i].end(), b.indexes[j].begin(), b.indexes[j].end());
+    const auto order = !a_is_left   ? std::strong_ordering::greater
+                       : !b_is_left ? std::strong_ordering::less
+                                    : std::lexicographical_compare_three_way(a.indexes[i].begin(), a.indexes[i].end(),
+                                                                             b.indexes[j].begin(), b.indexes[j].end());
     if (order < 0) {
       note(a.indexes[i++]);
     } else if (order > 0) {

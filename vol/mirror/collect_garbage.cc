@@ -71,16 +71,15 @@ class Collector {
 
   Status Sweep(std::string_view folder, const std::set<ObjectId>& marked) {
     std::vector<std::pair<ObjectId, uint64_t>> objects;
-    H5ZARR_RETURN_IF_ERROR(
-        repository_.store().Walk(folder, [&](std::string_view key, uint64_t bytes) -> Status {
-          const auto id = icechunk::ParseObjectId(key.substr(key.rfind('/') + 1));
-          if (id.ok() && !marked.contains(*id)) objects.emplace_back(*id, bytes);
-          return OkStatus();
-        }));
+    H5ZARR_RETURN_IF_ERROR(repository_.store().Walk(folder, [&](std::string_view key, uint64_t bytes) -> Status {
+      const auto id = icechunk::ParseObjectId(key.substr(key.rfind('/') + 1));
+      if (id.ok() && !marked.contains(*id)) objects.emplace_back(*id, bytes);
+      return OkStatus();
+    }));
     for (const auto& [id, bytes] : objects) {
       const std::string key = std::string(folder) + "/" + icechunk::ToText(id);
-      H5ZARR_ASSIGN_OR_RETURN(const bool is_ours, folder == "chunks" ? IsPackAt(key, bytes, id)
-                                                                     : HasOurEnvelope(key, bytes));
+      H5ZARR_ASSIGN_OR_RETURN(const bool is_ours,
+                              folder == "chunks" ? IsPackAt(key, bytes, id) : HasOurEnvelope(key, bytes));
       if (!is_ours) {
         ++report_.foreign;
         continue;
@@ -129,9 +128,8 @@ class Collector {
 
 Result<GarbageReport> CollectGarbage(Store* store) {
   H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository, icechunk::Repository::Open(store));
-  H5ZARR_ASSIGN_OR_RETURN(
-      const std::shared_ptr<void> lock,
-      store->Lock(icechunk::SnapshotKey(icechunk::kFirstSnapshot), kWholeArray));
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<void> lock,
+                          store->Lock(icechunk::SnapshotKey(icechunk::kFirstSnapshot), kWholeArray));
   Collector collector(std::move(repository));
   return collector.Do();
 }

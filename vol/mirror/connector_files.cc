@@ -10,8 +10,7 @@
 namespace h5zarr::mirror {
 
 Result<Handle> ConnectorFapl(const std::string& config) {
-  const hid_t connector =
-      H5VLget_connector_id_by_value(static_cast<H5VL_class_value_t>(H5ZARR_CONNECTOR_VALUE));
+  const hid_t connector = H5VLget_connector_id_by_value(static_cast<H5VL_class_value_t>(H5ZARR_CONNECTOR_VALUE));
   if (connector < 0) return Hdf5Error("the connector");
   Handle fapl(H5Pcreate(H5P_FILE_ACCESS));
   const ConnectorInfo info{config};

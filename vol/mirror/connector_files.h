@@ -17,8 +17,8 @@ namespace h5zarr::mirror {
 // A part of a file: what is worked on.
 struct OpenedFile {
   Handle file;
-  Handle root;        // the group that stands for the whole
-  std::string name;   // as the user gave it
+  Handle root;              // the group that stands for the whole
+  std::string name;         // as the user gave it
   bool is_version = false;  // `root` is a version of a versioned-hdf5 file
 };
 

@@ -14,7 +14,6 @@
 namespace h5zarr::mirror {
 namespace {
 
-
 herr_t TakeName(hid_t, const char* name, const H5A_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
@@ -53,8 +52,7 @@ void CopiedReferences::Note(const H5O_info2_t& info, const std::string& path) {
   path_of_.emplace(host::TokenKey(info.token), path);
 }
 
-Status CopiedReferences::Translate(hid_t source, hid_t to, hid_t type, void* data,
-                                   uint64_t count) const {
+Status CopiedReferences::Translate(hid_t source, hid_t to, hid_t type, void* data, uint64_t count) const {
   const auto open_copy = [&](uint64_t token) -> Result<Handle> {
     const auto found = path_of_.find(token);
     if (found == path_of_.end()) return NotFoundError("a reference to what was not copied");
@@ -71,9 +69,8 @@ Status CopiedReferences::Translate(hid_t source, hid_t to, hid_t type, void* dat
     return host::TokenKey(info.token);
   };
   translate.other = [&](hid_t of_type, void* reference) {
-    return Retarget(source, of_type, reference, [&](const H5O_info2_t& target) {
-      return open_copy(host::TokenKey(target.token));
-    });
+    return Retarget(source, of_type, reference,
+                    [&](const H5O_info2_t& target) { return open_copy(host::TokenKey(target.token)); });
   };
   return TranslateReferences(type, static_cast<std::byte*>(data), count, H5Tget_size(type), translate);
 }
@@ -94,11 +91,10 @@ Status CopyAttributes(hid_t from, hid_t copy, hid_t to_file, const std::set<std:
       H5ZARR_ASSIGN_OR_RETURN(const Handle type, TypeFor(source.get(), to_file));
       const hssize_t elems = H5Sget_simple_extent_npoints(value.space());
       if (H5Tdetect_class(value.type(), H5T_REFERENCE) > 0 && elems > 0) {
-        H5ZARR_RETURN_IF_ERROR(references.Translate(from, to_file, value.type(), value.data(),
-                                                    static_cast<uint64_t>(elems)));
+        H5ZARR_RETURN_IF_ERROR(
+            references.Translate(from, to_file, value.type(), value.data(), static_cast<uint64_t>(elems)));
       }
-      const Handle made(H5Acreate2(copy, name.c_str(), type.get(), value.space(), acpl.get(),
-                                   H5P_DEFAULT));
+      const Handle made(H5Acreate2(copy, name.c_str(), type.get(), value.space(), acpl.get(), H5P_DEFAULT));
       if (!made.valid()) return Hdf5Error("it cannot be made");
       if (elems > 0 && H5Awrite(made.get(), type.get(), value.data()) < 0) return Hdf5Error("its value");
       return OkStatus();
@@ -113,8 +109,7 @@ Status CopyComment(hid_t from, hid_t copy) {
   if (bytes < 0) return Hdf5Error("its comment");
   if (bytes == 0) return OkStatus();
   std::string comment(static_cast<std::size_t>(bytes) + 1, '\0');
-  if (H5Oget_comment(from, comment.data(), comment.size()) < 0 ||
-      H5Oset_comment(copy, comment.c_str()) < 0) {
+  if (H5Oget_comment(from, comment.data(), comment.size()) < 0 || H5Oset_comment(copy, comment.c_str()) < 0) {
     return Hdf5Error("its comment");
   }
   return OkStatus();

@@ -52,8 +52,8 @@ bool HasFiltersOfOthers(hid_t dcpl) {
   for (int i = 0; i < H5Pget_nfilters(dcpl); ++i) {
     unsigned flags = 0;
     std::size_t words = 0;
-    const H5Z_filter_t id = H5Pget_filter2(dcpl, static_cast<unsigned>(i), &flags, &words, nullptr,
-                                           0, nullptr, nullptr);
+    const H5Z_filter_t id =
+        H5Pget_filter2(dcpl, static_cast<unsigned>(i), &flags, &words, nullptr, 0, nullptr, nullptr);
     if (id >= H5Z_FILTER_RESERVED) return true;
   }
   return false;
@@ -66,9 +66,8 @@ bool NeedsFiltersOfOthers(hid_t dataset, hid_t dcpl) {
   if (HasFiltersOfOthers(dcpl)) return true;
   const zarr::ArrayMetadata* const document = DocumentOf(dataset);
   if (document == nullptr || document->dtype.is_vlen() || H5Pget_nfilters(dcpl) > 0) return false;
-  return std::any_of(document->codecs.begin(), document->codecs.end(), [](const zarr::CodecSpec& codec) {
-    return codec.name != "transpose" && codec.name != "crc32c";
-  });
+  return std::any_of(document->codecs.begin(), document->codecs.end(),
+                     [](const zarr::CodecSpec& codec) { return codec.name != "transpose" && codec.name != "crc32c"; });
 }
 
 // What a group was made with. (HDF5's own answer also says how many links there are: a group that is made
@@ -79,18 +78,12 @@ Result<Handle> GroupList(hid_t group) {
   unsigned order = 0, attribute_order = 0, entries = 0, name_bytes = 0, most = 0, least = 0;
   std::size_t heap_bytes = 0;
   const hid_t from = old.get(), to = list.get();
-  if (from < 0 || to < 0 || H5Pget_link_creation_order(from, &order) < 0 ||
-      H5Pset_link_creation_order(to, order) < 0 ||
-      H5Pget_attr_creation_order(from, &attribute_order) < 0 ||
-      H5Pset_attr_creation_order(to, attribute_order) < 0 ||
-      H5Pget_est_link_info(from, &entries, &name_bytes) < 0 ||
-      H5Pset_est_link_info(to, entries, name_bytes) < 0 ||
-      H5Pget_local_heap_size_hint(from, &heap_bytes) < 0 ||
-      H5Pset_local_heap_size_hint(to, heap_bytes) < 0 ||
-      H5Pget_link_phase_change(from, &most, &least) < 0 ||
-      H5Pset_link_phase_change(to, most, least) < 0 ||
-      H5Pget_attr_phase_change(from, &most, &least) < 0 ||
-      H5Pset_attr_phase_change(to, most, least) < 0) {
+  if (from < 0 || to < 0 || H5Pget_link_creation_order(from, &order) < 0 || H5Pset_link_creation_order(to, order) < 0 ||
+      H5Pget_attr_creation_order(from, &attribute_order) < 0 || H5Pset_attr_creation_order(to, attribute_order) < 0 ||
+      H5Pget_est_link_info(from, &entries, &name_bytes) < 0 || H5Pset_est_link_info(to, entries, name_bytes) < 0 ||
+      H5Pget_local_heap_size_hint(from, &heap_bytes) < 0 || H5Pset_local_heap_size_hint(to, heap_bytes) < 0 ||
+      H5Pget_link_phase_change(from, &most, &least) < 0 || H5Pset_link_phase_change(to, most, least) < 0 ||
+      H5Pget_attr_phase_change(from, &most, &least) < 0 || H5Pset_attr_phase_change(to, most, least) < 0) {
     return Hdf5Error("its creation properties");
   }
   return list;
@@ -101,7 +94,7 @@ struct ChunkLister {
   int rank = 0;
   std::vector<hsize_t> offsets;  // `rank` numbers each
   std::vector<hsize_t> bytes;
-  bool are_alike = true;         // each went through all filters
+  bool are_alike = true;  // each went through all filters
 
   static int Add(const hsize_t* offset, unsigned skipped_filters, haddr_t, hsize_t chunk_bytes, void* opaque) {
     auto* const self = static_cast<ChunkLister*>(opaque);
@@ -127,8 +120,7 @@ Status CopyTimesOf(hid_t dataset, hid_t copy) {
 
 class TreeCopier {
  public:
-  TreeCopier(const OpenedFile& from, hid_t to, const CopyOptions& options)
-      : from_(from), to_(to), options_(options) {}
+  TreeCopier(const OpenedFile& from, hid_t to, const CopyOptions& options) : from_(from), to_(to), options_(options) {}
 
   Result<CopyReport> Do() {
     H5ZARR_RETURN_IF_ERROR(VisitTree(from_.root.get(), [this](const TreeEntry& entry) {
@@ -170,8 +162,7 @@ class TreeCopier {
       case Kind::kDataset: return CopyDataset(entry, lcpl.get());
       case Kind::kDatatype: return CopyByHdf5(entry, lcpl.get());
       case Kind::kSameObject:
-        return Made(H5Lcreate_hard(to_, entry.target.c_str(), to_, entry.path.c_str(), lcpl.get(),
-                                   H5P_DEFAULT));
+        return Made(H5Lcreate_hard(to_, entry.target.c_str(), to_, entry.path.c_str(), lcpl.get(), H5P_DEFAULT));
       default: return CopyLink(entry, lcpl.get());
     }
   }
@@ -194,15 +185,13 @@ class TreeCopier {
     if (info.type == H5L_TYPE_SOFT) {
       return Made(H5Lcreate_soft(value.c_str(), to_, entry.path.c_str(), lcpl, H5P_DEFAULT));
     }
-    return Made(H5Lcreate_ud(to_, entry.path.c_str(), info.type, value.data(), value.size(), lcpl,
-                             H5P_DEFAULT));
+    return Made(H5Lcreate_ud(to_, entry.path.c_str(), info.type, value.data(), value.size(), lcpl, H5P_DEFAULT));
   }
 
   // By H5Ocopy, which copies chunks encoded where both ends have the same; attributes come later.
   Status CopyByHdf5(const TreeEntry& entry, hid_t lcpl) {
     const Handle list(H5Pcreate(H5P_OBJECT_COPY));
-    if (!list.valid() ||
-        H5Pset_copy_object(list.get(), H5O_COPY_WITHOUT_ATTR_FLAG) < 0) {
+    if (!list.valid() || H5Pset_copy_object(list.get(), H5O_COPY_WITHOUT_ATTR_FLAG) < 0) {
       return Hdf5Error("a list");
     }
     return Made(H5Ocopy(entry.object.get(), ".", to_, entry.path.c_str(), list.get(), lcpl));
@@ -218,26 +207,21 @@ class TreeCopier {
     H5ZARR_ASSIGN_OR_RETURN(const bool same_bytes, KeepsBytes(dataset, type.get(), dcpl.get()));
     const bool is_virtual = H5Pget_layout(dcpl.get()) == H5D_VIRTUAL;
     if (is_virtual || H5Pget_external_count(dcpl.get()) > 0) report_.is_all_of_source = false;
-    const bool other_filters =
-        options_.only_filters_of_hdf5 && NeedsFiltersOfOthers(dataset, dcpl.get());
-    if (!is_virtual && !other_filters && has_own_type && same_bytes &&
-        !HasReferences(type.get())) {
+    const bool other_filters = options_.only_filters_of_hdf5 && NeedsFiltersOfOthers(dataset, dcpl.get());
+    if (!is_virtual && !other_filters && has_own_type && same_bytes && !HasReferences(type.get())) {
       Show(0, 1, entry.path);
       const uint64_t bytes_before = report_.bytes;
-      H5ZARR_RETURN_IF_ERROR(TakesElements(dataset, dcpl.get())
-                                 ? CopyIntoStore(entry, type.get(), dcpl.get(), lcpl)
-                                 : CopyByHdf5(entry, lcpl));
+      H5ZARR_RETURN_IF_ERROR(TakesElements(dataset, dcpl.get()) ? CopyIntoStore(entry, type.get(), dcpl.get(), lcpl)
+                                                                : CopyByHdf5(entry, lcpl));
       const Handle space(H5Dget_space(dataset));
       const hssize_t elems = H5Sget_simple_extent_npoints(space.get());
-      report_.bytes = bytes_before +
-                      static_cast<uint64_t>(std::max<hssize_t>(elems, 0)) * H5Tget_size(type.get());
+      report_.bytes = bytes_before + static_cast<uint64_t>(std::max<hssize_t>(elems, 0)) * H5Tget_size(type.get());
       return OkStatus();
     }
     H5ZARR_ASSIGN_OR_RETURN(const Handle plain, PlainList(entry, dcpl.get()));
     H5ZARR_ASSIGN_OR_RETURN(const Handle new_type, TypeInTarget(type.get()));
     const Handle space(H5Dget_space(dataset));
-    const Handle copy(H5Dcreate2(to_, entry.path.c_str(), new_type.get(), space.get(), lcpl,
-                                 plain.get(), H5P_DEFAULT));
+    const Handle copy(H5Dcreate2(to_, entry.path.c_str(), new_type.get(), space.get(), lcpl, plain.get(), H5P_DEFAULT));
     if (!copy.valid()) return Hdf5Error("the dataset cannot be made");
     if (HasReferences(type.get())) {
       later_.insert(entry.path);
@@ -257,8 +241,7 @@ class TreeCopier {
   Status CopyIntoStore(const TreeEntry& entry, hid_t type, hid_t dcpl, hid_t lcpl) {
     const hid_t dataset = entry.object.get();
     const Handle space(H5Dget_space(dataset));
-    const Handle copy(
-        H5Dcreate2(to_, entry.path.c_str(), type, space.get(), lcpl, dcpl, H5P_DEFAULT));
+    const Handle copy(H5Dcreate2(to_, entry.path.c_str(), type, space.get(), lcpl, dcpl, H5P_DEFAULT));
     if (!copy.valid()) return Hdf5Error("the dataset cannot be made");
     H5ZARR_RETURN_IF_ERROR(CopyTimesOf(dataset, copy.get()));
     if (H5Dget_storage_size(dataset) == 0) return OkStatus();
@@ -313,8 +296,7 @@ class TreeCopier {
     H5ZARR_ASSIGN_OR_RETURN(const shadow::DatasetPlan plan,
                             shadow::PlanCreate(type, space.get(), dcpl, options_.config));
     H5ZARR_ASSIGN_OR_RETURN(const auto filters, shadow::FiltersOfDcpl(dcpl));
-    return plan.chunk_unit == zarr::ChunkUnit::kObject &&
-           shadow::SameBytes(plan.metadata.codecs, filters);
+    return plan.chunk_unit == zarr::ChunkUnit::kObject && shadow::SameBytes(plan.metadata.codecs, filters);
   }
 
   // The committed datatype that `type` is, in the target, or the same type afresh.
@@ -348,9 +330,8 @@ class TreeCopier {
         for (int d = 0; sharding && d < rank; ++d) chunk[d] = sharding->inner_shape[d];
       }
     }
-    if (H5Premove_filter(list.get(), H5Z_FILTER_ALL) < 0 ||
-        H5Pset_chunk(list.get(), rank, chunk.data()) < 0 || H5Pset_shuffle(list.get()) < 0 ||
-        H5Pset_deflate(list.get(), kDeflateLevel) < 0) {
+    if (H5Premove_filter(list.get(), H5Z_FILTER_ALL) < 0 || H5Pset_chunk(list.get(), rank, chunk.data()) < 0 ||
+        H5Pset_shuffle(list.get()) < 0 || H5Pset_deflate(list.get(), kDeflateLevel) < 0) {
       return Hdf5Error("its filters");
     }
     return list;
@@ -412,9 +393,8 @@ class TreeCopier {
     H5ZARR_ASSIGN_OR_RETURN(const Handle type, FreeType(file_type.get()));
     // Whole objects of the target, shards perhaps: none is written twice.
     const zarr::ArrayMetadata* const document = DocumentOf(copy);
-    H5ZARR_ASSIGN_OR_RETURN(
-        const Pieces pieces,
-        Pieces::Of(dataset, document != nullptr ? document->chunk_shape : std::vector<uint64_t>()));
+    H5ZARR_ASSIGN_OR_RETURN(const Pieces pieces,
+                            Pieces::Of(dataset, document != nullptr ? document->chunk_shape : std::vector<uint64_t>()));
     for (uint64_t i = pieces.NextStored(0); i < pieces.size(); i = pieces.NextStored(i + 1)) {
       H5ZARR_RETURN_IF_ERROR(CheckCancelled());
       Show(i, pieces.size(), path);

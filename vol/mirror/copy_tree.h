@@ -13,7 +13,7 @@
 namespace h5zarr::mirror {
 
 struct CopyOptions {
-  Config config;        // of the target
+  Config config;          // of the target
   bool to_store = false;  // it is a store
   // Filters that HDF5 alone does not have (and shards) become shuffle and deflate of HDF5's own.
   bool only_filters_of_hdf5 = false;

@@ -23,8 +23,7 @@ Result<Handle> OpenAttribute(hid_t object, const std::string& name, const std::s
   const htri_t exists = H5Aexists_by_name(object, path.c_str(), name.c_str(), H5P_DEFAULT);
   if (exists < 0) return Hdf5Error("attribute '" + name + "'");
   if (exists == 0) return NotFoundError("no attribute '" + name + "'");
-  Handle attribute(
-      H5Aopen_by_name(object, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT));
+  Handle attribute(H5Aopen_by_name(object, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT));
   if (!attribute.valid()) return Hdf5Error("attribute '" + name + "'");
   return attribute;
 }
@@ -69,8 +68,8 @@ Result<std::vector<std::string>> AttributeNames(hid_t object, const std::string&
   }
   std::vector<std::string> names;
   for (hsize_t i = 0; i < info.num_attrs; ++i) {
-    const Handle attribute(H5Aopen_by_idx(object, path.c_str(), H5_INDEX_NAME, H5_ITER_INC, i,
-                                          H5P_DEFAULT, H5P_DEFAULT));
+    const Handle attribute(
+        H5Aopen_by_idx(object, path.c_str(), H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT));
     const ssize_t chars = attribute.valid() ? H5Aget_name(attribute.get(), 0, nullptr) : -1;
     if (chars < 0) return Hdf5Error("attributes");
     std::string name(static_cast<std::size_t>(chars), '\0');
@@ -80,8 +79,7 @@ Result<std::vector<std::string>> AttributeNames(hid_t object, const std::string&
   return names;
 }
 
-Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name,
-                                             const std::string& path) {
+Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name, const std::string& path) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name, path));
   return ReadValue(attribute.get(), name);
 }
@@ -93,8 +91,7 @@ Result<std::string> TextAttribute(hid_t object, const std::string& name, const s
   return json.value.get<std::string>();
 }
 
-Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name,
-                                               const std::string& path) {
+Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name, const std::string& path) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle attribute, OpenAttribute(object, name, path));
   const Handle space(H5Aget_space(attribute.get()));
   const hssize_t elems = space.valid() ? H5Sget_simple_extent_npoints(space.get()) : -1;

@@ -27,15 +27,12 @@ Result<std::vector<std::string>> MemberNames(hid_t group, H5_index_t order = H5_
 Result<std::vector<std::string>> AttributeNames(hid_t object, const std::string& path = ".");
 
 // The whole value of an attribute, in its own type. kNotFound when there is none.
-Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name,
-                                             const std::string& path = ".");
+Result<shadow::AttributeValue> ReadAttribute(hid_t object, const std::string& name, const std::string& path = ".");
 
 // An attribute of one text. kNotFound when there is none.
-Result<std::string> TextAttribute(hid_t object, const std::string& name,
-                                  const std::string& path = ".");
+Result<std::string> TextAttribute(hid_t object, const std::string& name, const std::string& path = ".");
 // An attribute of integers, of any size.
-Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name,
-                                               const std::string& path = ".");
+Result<std::vector<uint64_t>> NumbersAttribute(hid_t object, const std::string& name, const std::string& path = ".");
 // An attribute of one boolean of h5py's; `absent` when there is none.
 Result<bool> FlagAttribute(hid_t object, const std::string& name, bool absent);
 

@@ -17,8 +17,7 @@ Status CheckFolder(Store& store) {
   H5ZARR_ASSIGN_OR_RETURN(const auto entries, store.List(""));
   for (const ListEntry& entry : entries) {
     if (ours.contains(entry.name)) continue;
-    return AlreadyExistsError(store.Describe() + " has '" + entry.name +
-                              "' in it, and is no Icechunk repository");
+    return AlreadyExistsError(store.Describe() + " has '" + entry.name + "' in it, and is no Icechunk repository");
   }
   return OkStatus();
 }

@@ -50,9 +50,8 @@ std::vector<icechunk::NewChunk> ChunksOf(const PlacedChunks& placed, std::size_t
 
 }  // namespace
 
-Status WriteManifests(const PlacedChunks& placed, const PackWriter& packs, icechunk::Repository* repository,
-                      Node* node, std::map<icechunk::ObjectId, icechunk::ManifestInfo>* manifests,
-                      icechunk::Written* written) {
+Status WriteManifests(const PlacedChunks& placed, const PackWriter& packs, icechunk::Repository* repository, Node* node,
+                      std::map<icechunk::ObjectId, icechunk::ManifestInfo>* manifests, icechunk::Written* written) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint32_t> grid, GridOf(*node));
   const uint64_t band_rows = BandRows(grid);
   // (A scalar's one chunk has no row.)
@@ -65,8 +64,7 @@ Status WriteManifests(const PlacedChunks& placed, const PackWriter& packs, icech
     if (next == first) return CorruptError("a chunk beyond its extent");
     H5ZARR_ASSIGN_OR_RETURN(const auto encoded,
                             icechunk::EncodeManifest(node->id, ChunksOf(placed, first, next, packs)));
-    H5ZARR_ASSIGN_OR_RETURN(const auto info,
-                            repository->WriteManifest(encoded, next - first, written));
+    H5ZARR_ASSIGN_OR_RETURN(const auto info, repository->WriteManifest(encoded, next - first, written));
     manifests->emplace(info.id, info);
     ManifestRef ref{info.id, {}};
     for (const uint32_t extent : grid) ref.extents.push_back({0, extent});

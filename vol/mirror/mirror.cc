@@ -55,8 +55,8 @@ class Run {
   Executor executor_;
   MirrorReport report_;
   VersionAdder adder_;
-  std::map<std::string, Version> known_;         // of the file, by name
-  std::map<std::string, ObjectId> snapshot_of_;  // of versions in the repository, by name
+  std::map<std::string, Version> known_;                  // of the file, by name
+  std::map<std::string, ObjectId> snapshot_of_;           // of versions in the repository, by name
   std::vector<std::pair<std::string, ObjectId>> hidden_;  // tags of versions that were added, to be set
 };
 
@@ -71,10 +71,9 @@ Result<std::optional<ObjectId>> Run::FindMirrored(const Version& version) {
   H5ZARR_ASSIGN_OR_RETURN(const Snapshot snapshot, repository_.ReadSnapshot(*id));
   const auto item = snapshot.metadata.find(kTimestampItem);
   if (item != snapshot.metadata.end() && item->second == version.timestamp) return id;
-  return AlreadyExistsError(
-      "version '" + version.name + "' of " + version.timestamp + " is another than the one of " +
-      (item == snapshot.metadata.end() ? "an unknown time" : item->second) +
-      " in the repository: tags never change. Mirror into a new folder to have it");
+  return AlreadyExistsError("version '" + version.name + "' of " + version.timestamp + " is another than the one of " +
+                            (item == snapshot.metadata.end() ? "an unknown time" : item->second) +
+                            " in the repository: tags never change. Mirror into a new folder to have it");
 }
 
 // The nearest version before that is in the repository; empty when there is none.
@@ -142,8 +141,7 @@ Status Run::SetMain(const Versions& versions) {
       return OkStatus();
     }
   }
-  H5ZARR_ASSIGN_OR_RETURN(const bool set,
-                          repository_.SetBranch(icechunk::kMainBranch, snapshot_of_.at(name)));
+  H5ZARR_ASSIGN_OR_RETURN(const bool set, repository_.SetBranch(icechunk::kMainBranch, snapshot_of_.at(name)));
   if (set) ++report_.refs_written;
   return OkStatus();
 }
@@ -225,14 +223,11 @@ Result<MirrorReport> Mirror(hid_t file, Store* store, const MirrorOptions& optio
   H5ZARR_ASSIGN_OR_RETURN(const Versions versions, ReadVersions(file));
   const bool since_is_there =
       options.since.empty() || std::any_of(versions.all.begin(), versions.all.end(),
-                                           [&](const Version& version) {
-                                             return version.name == options.since;
-                                           });
+                                           [&](const Version& version) { return version.name == options.since; });
   if (!since_is_there) return NotFoundError("no version '" + options.since + "' in the file");
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<void> lock, LockMirror(store));
   WriteBehind behind(store);
-  H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository,
-                          icechunk::Repository::OpenOrCreate(&behind));
+  H5ZARR_ASSIGN_OR_RETURN(icechunk::Repository repository, icechunk::Repository::OpenOrCreate(&behind));
   Run run(file, &behind, std::move(repository), options);
   return run.Do(versions);
 }

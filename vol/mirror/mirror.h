@@ -32,12 +32,12 @@ struct MirrorOptions {
 };
 
 struct MirrorReport : RunCounts {
-  std::size_t versions = 0;             // committed ones in the file
-  std::size_t added = 0;                // by this run
+  std::size_t versions = 0;              // committed ones in the file
+  std::size_t added = 0;                 // by this run
   std::vector<std::string> uncommitted;  // left out: their writer did not come to its end
-  std::vector<std::string> gone;        // tags of versions that are no longer in the file…
-  bool gone_were_deleted = false;       // …and no longer in the repository either
-  bool main_kept = false;               // branch "main" has commits of others, and was left alone
+  std::vector<std::string> gone;         // tags of versions that are no longer in the file…
+  bool gone_were_deleted = false;        // …and no longer in the repository either
+  bool main_kept = false;                // branch "main" has commits of others, and was left alone
 };
 
 // `file`: an open HDF5 file. `store`: a folder that holds the repository, or nothing yet; it should write

@@ -34,8 +34,7 @@ constexpr char kTagItem[] = "h5zarr_tag";
 constexpr char kStampItem[] = "h5zarr_stamp";
 
 // How a snapshot is made: what else a user has set would say how stores look.
-constexpr char kConfig[] =
-    "create=zarr;zarr_format=3;shard=off;codec=filters;write=through;mirror=off;";
+constexpr char kConfig[] = "create=zarr;zarr_format=3;shard=off;codec=filters;write=through;mirror=off;";
 
 uint64_t NowMicroseconds() {
   timeval now{};
@@ -74,10 +73,9 @@ Result<Snapshot> ReadParent(const Repository& repository, const std::string& sou
   H5ZARR_ASSIGN_OR_RETURN(Snapshot parent, repository.ReadSnapshot(tip.value_or(icechunk::kFirstSnapshot)));
   if (parent.id == icechunk::kFirstSnapshot || Item(parent, kSourceItem) == source) return parent;
   const std::string theirs = Item(parent, kSourceItem);
-  return AlreadyExistsError(
-      repository.store().Describe() + ": the tip of branch \"main\" is " +
-      (theirs.empty() ? "a version or commit of others" : "a state of '" + theirs + "'") +
-      ", and no state of '" + source + "': mirror into another folder");
+  return AlreadyExistsError(repository.store().Describe() + ": the tip of branch \"main\" is " +
+                            (theirs.empty() ? "a version or commit of others" : "a state of '" + theirs + "'") +
+                            ", and no state of '" + source + "': mirror into another folder");
 }
 
 // A run that was killed may have left a snapshot without its tag.
@@ -142,8 +140,8 @@ Status Show(const Snapshot& parent, const ObjectId& id, const std::string& tag, 
     return ChangedError("somebody committed to branch \"main\" meanwhile");
   }
   for (const bool is_branch : {true, false}) {
-    H5ZARR_ASSIGN_OR_RETURN(const bool set, is_branch ? repository->SetBranch(icechunk::kMainBranch, id)
-                                                      : repository->SetTag(tag, id));
+    H5ZARR_ASSIGN_OR_RETURN(const bool set,
+                            is_branch ? repository->SetBranch(icechunk::kMainBranch, id) : repository->SetTag(tag, id));
     if (set) ++report->refs_written;
   }
   report->added = true;

@@ -24,9 +24,7 @@ namespace {
 constexpr std::string_view kDocument = "zarr.json";
 constexpr std::string_view kTimes = "times";
 
-bool IsDocument(std::string_view key) {
-  return key == kDocument || key.ends_with("/" + std::string(kDocument));
-}
+bool IsDocument(std::string_view key) { return key == kDocument || key.ends_with("/" + std::string(kDocument)); }
 
 // "a/b" and {1, 0} of "a/b/c/1/0".
 struct ChunkKeyParts {
@@ -53,8 +51,7 @@ std::optional<ChunkKeyParts> ParseChunkKey(std::string_view key) {
 }
 
 // The bytes [first, second) of an object of `object_bytes` that `range` means.
-Result<std::pair<uint64_t, uint64_t>> Cut(std::string_view key, const ByteRange& range,
-                                          uint64_t object_bytes) {
+Result<std::pair<uint64_t, uint64_t>> Cut(std::string_view key, const ByteRange& range, uint64_t object_bytes) {
   const bool is_suffix = range.kind == ByteRange::Kind::kSuffix;
   if (range.kind == ByteRange::Kind::kWhole) return std::pair(uint64_t{0}, object_bytes);
   const auto end = is_suffix ? std::optional(range.length) : CheckedAdd(range.offset, range.length);
@@ -97,9 +94,7 @@ class SnapshotPlace : public Store {
  public:
   explicit SnapshotPlace(NewSnapshot* snapshot) : snapshot_(snapshot) {}
 
-  std::string Describe() const override {
-    return "a new version of " + snapshot_->repository_->store().Describe();
-  }
+  std::string Describe() const override { return "a new version of " + snapshot_->repository_->store().Describe(); }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor&) override {
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -187,8 +182,7 @@ class SnapshotPlace : public Store {
     return ListKeys(snapshot_->objects_, prefix);
   }
 
-  Status Walk(std::string_view prefix,
-              const std::function<Status(std::string_view, uint64_t)>& visit) override {
+  Status Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) override {
     // Visited without the lock, so that `visit` may use the store.
     std::vector<std::pair<std::string, uint64_t>> found;
     {
@@ -201,9 +195,7 @@ class SnapshotPlace : public Store {
   }
 
   // Nobody else has it.
-  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override {
-    return std::shared_ptr<void>();
-  }
+  Result<std::shared_ptr<void>> Lock(std::string_view, uint64_t) override { return std::shared_ptr<void>(); }
 
  private:
   static uint64_t BytesOf(const NewSnapshot::Object& object) {
@@ -212,8 +204,7 @@ class SnapshotPlace : public Store {
   }
 
   // REQUIRES: the snapshot's mutex is held.
-  std::pair<NewSnapshot::Objects::iterator, NewSnapshot::Objects::iterator> Below(
-      std::string_view prefix) {
+  std::pair<NewSnapshot::Objects::iterator, NewSnapshot::Objects::iterator> Below(std::string_view prefix) {
     NewSnapshot::Objects& objects = snapshot_->objects_;
     if (prefix.empty()) return {objects.begin(), objects.end()};
     const std::string name(prefix);
@@ -281,8 +272,7 @@ Status NewSnapshot::AddNode(const std::string& path, const Snapshot& parent, Sna
   H5ZARR_ASSIGN_OR_RETURN(Node node, MakeNode(node_path, document, array));
   if (const auto chunks = chunks_.find(path); chunks != chunks_.end()) {
     if (array == nullptr) return InternalError("a group that has chunks");
-    H5ZARR_RETURN_IF_ERROR(
-        WriteManifests(chunks->second, *packs_, repository_, &node, manifests, written_));
+    H5ZARR_RETURN_IF_ERROR(WriteManifests(chunks->second, *packs_, repository_, &node, manifests, written_));
   }
   const Node* const before = FindNode(parent, node_path);
   if (before != nullptr && before->id == node.id && SameManifests(*before, node) &&
@@ -323,9 +313,8 @@ Result<icechunk::Transaction> NewSnapshot::ChangesOf(const Snapshot& parent, con
   PlacedChunks old;
   const PlacedChunks none;
   const auto before = [&](const Node& node) -> Result<const PlacedChunks*> {
-    H5ZARR_ASSIGN_OR_RETURN(old, ReadPlaced(*repository_, node, [this](const ObjectId& id) {
-                              return packs_->NumberOf(id);
-                            }));
+    H5ZARR_ASSIGN_OR_RETURN(
+        old, ReadPlaced(*repository_, node, [this](const ObjectId& id) { return packs_->NumberOf(id); }));
     return &old;
   };
   const auto after = [&](const Node& node) -> Result<const PlacedChunks*> {
@@ -343,13 +332,12 @@ Result<std::optional<ObjectId>> NewSnapshot::Finish(const Snapshot& parent, Snap
     const Status added = AddNode(path, parent, &snapshot, &manifests);
     if (!added.ok()) return added.WithContext("'/" + path + "'");
   }
-  std::sort(snapshot.nodes.begin(), snapshot.nodes.end(),
-            [](const Node& a, const Node& b) { return a.path < b.path; });
-  const bool same = std::equal(
-      snapshot.nodes.begin(), snapshot.nodes.end(), parent.nodes.begin(), parent.nodes.end(),
-      [](const Node& a, const Node& b) {
-        return a.path == b.path && a.id == b.id && a.document == b.document && SameManifests(a, b);
-      });
+  std::sort(snapshot.nodes.begin(), snapshot.nodes.end(), [](const Node& a, const Node& b) { return a.path < b.path; });
+  const bool same =
+      std::equal(snapshot.nodes.begin(), snapshot.nodes.end(), parent.nodes.begin(), parent.nodes.end(),
+                 [](const Node& a, const Node& b) {
+                   return a.path == b.path && a.id == b.id && a.document == b.document && SameManifests(a, b);
+                 });
   if (same) return std::optional<ObjectId>();
   for (const auto& [id, info] : manifests) snapshot.manifests.push_back(info);
   H5ZARR_ASSIGN_OR_RETURN(const icechunk::Transaction changes, ChangesOf(parent, snapshot));

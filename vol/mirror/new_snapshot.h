@@ -35,29 +35,25 @@ class NewSnapshot {
   // Stores the snapshot, with what it has of `meta`: parent, message, time, metadata. Nothing, and nothing is
   // stored, where it is the same as `parent`. Once, when no store is left. kUnsupported for what a
   // repository cannot hold.
-  Result<std::optional<icechunk::ObjectId>> Finish(const icechunk::Snapshot& parent,
-                                                   icechunk::Snapshot meta);
+  Result<std::optional<icechunk::ObjectId>> Finish(const icechunk::Snapshot& parent, icechunk::Snapshot meta);
 
  private:
   friend class SnapshotPlace;
   using Object = std::variant<std::string, Place>;  // a document, or a chunk
   using Objects = std::map<std::string, Object, std::less<>>;
 
-  Result<std::optional<Buffer>> ReadObject(std::string_view key, const ByteRange& range,
-                                           uint64_t* object_bytes);
+  Result<std::optional<Buffer>> ReadObject(std::string_view key, const ByteRange& range, uint64_t* object_bytes);
   // Takes the chunks out of objects_; the paths of what has a document.
   Result<std::vector<std::string>> SortObjects();
-  Result<icechunk::Transaction> ChangesOf(const icechunk::Snapshot& parent,
-                                          const icechunk::Snapshot& snapshot) const;
-  Status AddNode(const std::string& path, const icechunk::Snapshot& parent,
-                 icechunk::Snapshot* snapshot,
+  Result<icechunk::Transaction> ChangesOf(const icechunk::Snapshot& parent, const icechunk::Snapshot& snapshot) const;
+  Status AddNode(const std::string& path, const icechunk::Snapshot& parent, icechunk::Snapshot* snapshot,
                  std::map<icechunk::ObjectId, icechunk::ManifestInfo>* manifests);
 
   icechunk::Repository* const repository_;
-  PackWriter* const packs_;            // guarded by mutex_
+  PackWriter* const packs_;  // guarded by mutex_
   icechunk::Written* const written_;
   std::mutex mutex_;
-  Objects objects_;                    // guarded by mutex_; by key
+  Objects objects_;                             // guarded by mutex_; by key
   std::map<std::string, PlacedChunks> chunks_;  // of Finish: by path of the array
 };
 

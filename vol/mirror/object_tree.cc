@@ -26,8 +26,8 @@ std::string ValueOfLink(hid_t group, const std::string& name, const H5L_info2_t&
 H5_index_t OrderOf(hid_t group) {
   const Handle gcpl(H5Gget_create_plist(group));
   unsigned flags = 0;
-  const bool tracked = gcpl.valid() && H5Pget_link_creation_order(gcpl.get(), &flags) >= 0 &&
-                       (flags & H5P_CRT_ORDER_TRACKED) != 0;
+  const bool tracked =
+      gcpl.valid() && H5Pget_link_creation_order(gcpl.get(), &flags) >= 0 && (flags & H5P_CRT_ORDER_TRACKED) != 0;
   return tracked ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
 }
 
@@ -72,8 +72,7 @@ class Walk {
 Result<std::string> IdentityOf(hid_t object) {
   H5O_info2_t info;
   if (H5Oget_info3(object, &info, H5O_INFO_BASIC) < 0) return Hdf5Error("an object");
-  return std::string(reinterpret_cast<const char*>(&info.token), sizeof info.token) +
-         std::to_string(info.fileno);
+  return std::string(reinterpret_cast<const char*>(&info.token), sizeof info.token) + std::to_string(info.fileno);
 }
 
 TreeEntry LookAt(hid_t group, const std::string& name) {
@@ -91,8 +90,8 @@ TreeEntry LookAt(hid_t group, const std::string& name) {
     entry.kind = info.type == H5L_TYPE_SOFT       ? Kind::kSoftLink
                  : info.type == H5L_TYPE_EXTERNAL ? Kind::kExternalLink
                                                   : Kind::kUserLink;
-    entry.target = entry.kind == Kind::kUserLink ? "class " + std::to_string(info.type)
-                                                 : ValueOfLink(group, name, info);
+    entry.target =
+        entry.kind == Kind::kUserLink ? "class " + std::to_string(info.type) : ValueOfLink(group, name, info);
     return entry;
   }
   entry.object = Handle(H5Oopen(group, name.c_str(), H5P_DEFAULT));

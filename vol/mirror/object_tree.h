@@ -24,10 +24,10 @@ struct TreeEntry {
     kUnreadable,    // `problem` says why
   };
   Kind kind = Kind::kGroup;
-  std::string path;    // from the group where the walk began: "/", "/a/b"
+  std::string path;  // from the group where the walk began: "/", "/a/b"
   std::string target;
-  Handle object;       // of the first three kinds
-  std::string identity;  // of `object`, whatever its path
+  Handle object;                  // of the first three kinds
+  std::string identity;           // of `object`, whatever its path
   hid_t group = H5I_INVALID_HID;  // that the link is in, and…
   std::string name;               // …its name there; "" for the root
   Status problem;

@@ -53,9 +53,7 @@ Result<std::optional<Buffer>> ReadEnd(Store& store, const std::string& key, uint
 
 }  // namespace
 
-bool IsPack(ByteSpan object) {
-  return object.size() >= kEndBytes && AsText(object.last(kMagic.size())) == kMagic;
-}
+bool IsPack(ByteSpan object) { return object.size() >= kEndBytes && AsText(object.last(kMagic.size())) == kMagic; }
 
 Status CheckPack(ByteSpan object, const ObjectId& id) {
   const uint64_t chunks = NumberAt(object.last(kEndBytes).data());
@@ -103,12 +101,11 @@ uint32_t PackWriter::NumberOf(const ObjectId& id) {
 
 Status PackWriter::LoadTrailers() {
   std::vector<std::pair<ObjectId, uint64_t>> objects;
-  H5ZARR_RETURN_IF_ERROR(
-      store_->Walk(kChunksFolder, [&](std::string_view key, uint64_t bytes) -> Status {
-        const auto id = icechunk::ParseObjectId(key.substr(key.rfind('/') + 1));
-        if (id.ok()) objects.emplace_back(*id, bytes);
-        return OkStatus();
-      }));
+  H5ZARR_RETURN_IF_ERROR(store_->Walk(kChunksFolder, [&](std::string_view key, uint64_t bytes) -> Status {
+    const auto id = icechunk::ParseObjectId(key.substr(key.rfind('/') + 1));
+    if (id.ok()) objects.emplace_back(*id, bytes);
+    return OkStatus();
+  }));
   for (const auto& [id, bytes] : objects) H5ZARR_RETURN_IF_ERROR(LoadTrailer(id, bytes));
   return OkStatus();
 }
@@ -155,8 +152,8 @@ Result<MutableByteSpan> PackWriter::SpaceFor(uint64_t bytes) {
 // Stores the current pack where `chunk` is too much for it.
 Status PackWriter::MakeRoom(ByteSpan chunk) {
   if (used_bytes_ > 0 && used_bytes_ + chunk.size() > kPackBytes) H5ZARR_RETURN_IF_ERROR(Flush());
-  const bool is_in_next = !next_.empty() && chunk.data() >= next_.data() &&
-                          chunk.data() < next_.data() + next_.size_bytes();
+  const bool is_in_next =
+      !next_.empty() && chunk.data() >= next_.data() && chunk.data() < next_.data() + next_.size_bytes();
   if (used_bytes_ == 0 && is_in_next) current_ = std::exchange(next_, Buffer());
   if (used_bytes_ + chunk.size() <= current_.size_bytes()) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(Buffer larger,
@@ -200,8 +197,7 @@ Status PackWriter::Flush() {
   std::memcpy(current_.data() + used_bytes_, trailer_.data(), trailer_.size());
   ++written_->objects;
   written_->bytes += pack_bytes;
-  H5ZARR_RETURN_IF_ERROR(
-      store_->WriteLater(icechunk::ChunkKey(id), std::exchange(current_, Buffer()), pack_bytes));
+  H5ZARR_RETURN_IF_ERROR(store_->WriteLater(icechunk::ChunkKey(id), std::exchange(current_, Buffer()), pack_bytes));
   packs_[*current_number_] = id;
   number_of_.emplace(id, *current_number_);
   current_number_.reset();

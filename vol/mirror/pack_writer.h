@@ -70,9 +70,9 @@ class PackWriter {
   std::map<icechunk::ObjectId, uint32_t> number_of_;
   std::unordered_map<icechunk::ContentHash, Place, HashHasher> known_;
   Buffer current_;                  // begins with the chunks of the pack that is being made…
-  uint64_t used_bytes_ = 0;          // …so many bytes…
-  std::vector<std::byte> trailer_;   // …and what its trailer says of them
-  Buffer next_;                      // that of the next pack, where it was given out already
+  uint64_t used_bytes_ = 0;         // …so many bytes…
+  std::vector<std::byte> trailer_;  // …and what its trailer says of them
+  Buffer next_;                     // that of the next pack, where it was given out already
   std::optional<uint32_t> current_number_;
   uint64_t chunks_added_ = 0;
   uint64_t chunk_bytes_added_ = 0;

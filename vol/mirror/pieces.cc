@@ -81,8 +81,8 @@ Result<Pieces> Pieces::Of(hid_t dataset, const std::vector<uint64_t>& unit) {
   // Whole rows of chunks, from the last axis on, as long as they fit.
   for (std::size_t d = pieces.piece_.size(); d-- > 0;) {
     const uint64_t chunks = CeilDiv(pieces.extent_[d], pieces.piece_[d]);
-    const uint64_t fit = std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(bytes, 1), 1,
-                                              std::max<uint64_t>(chunks, 1));
+    const uint64_t fit =
+        std::clamp<uint64_t>(kPieceBytes / std::max<uint64_t>(bytes, 1), 1, std::max<uint64_t>(chunks, 1));
     pieces.piece_[d] *= fit;
     bytes = CheckedMul(bytes, fit).value_or(UINT64_MAX);
     if (fit < chunks) break;
@@ -155,8 +155,8 @@ std::vector<Box> Pieces::ChunksOf(const Box& piece) const {
 Result<Handle> SpaceOf(hid_t dataset, const Box& box) {
   Handle space(H5Dget_space(dataset));
   if (!space.valid()) return Hdf5Error("its space");
-  if (!box.start.empty() && H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, box.start.data(),
-                                                nullptr, box.count.data(), nullptr) < 0) {
+  if (!box.start.empty() &&
+      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, box.start.data(), nullptr, box.count.data(), nullptr) < 0) {
     return Hdf5Error("a selection");
   }
   return space;
@@ -168,16 +168,13 @@ Result<Elements> Elements::Read(hid_t dataset, const Box& box, hid_t type) {
   elements.count_ = box.elems();
   const auto bytes = CheckedMul(elements.count_, H5Tget_size(type));
   if (!bytes) return OutOfRangeError("a piece of more than 2^64 bytes");
-  elements.space_ = Handle(box.count.empty()
-                               ? H5Screate(H5S_SCALAR)
-                               : H5Screate_simple(static_cast<int>(box.count.size()),
-                                                  box.count.data(), nullptr));
+  elements.space_ =
+      Handle(box.count.empty() ? H5Screate(H5S_SCALAR)
+                               : H5Screate_simple(static_cast<int>(box.count.size()), box.count.data(), nullptr));
   H5ZARR_ASSIGN_OR_RETURN(elements.bytes_, Buffer::Allocate(*bytes));
   std::memset(elements.bytes_.data(), 0, elements.bytes_.size_bytes());
-  if (H5Dread(dataset, type, elements.space_.get(), file_space.get(), H5P_DEFAULT,
-              elements.bytes_.data()) < 0) {
-    return Hdf5Error("elements from " +
-                     DimsText(std::vector<uint64_t>(box.start.begin(), box.start.end())));
+  if (H5Dread(dataset, type, elements.space_.get(), file_space.get(), H5P_DEFAULT, elements.bytes_.data()) < 0) {
+    return Hdf5Error("elements from " + DimsText(std::vector<uint64_t>(box.start.begin(), box.start.end())));
   }
   elements.type_ = type;
   return elements;

@@ -43,9 +43,9 @@ class Pieces {
 
   bool chunked_ = false;
   std::vector<hsize_t> extent_;
-  std::vector<hsize_t> chunk_;     // 1s where there are no chunks
+  std::vector<hsize_t> chunk_;  // 1s where there are no chunks
   std::vector<hsize_t> piece_;
-  std::vector<uint64_t> grid_;     // pieces along each axis
+  std::vector<uint64_t> grid_;  // pieces along each axis
   uint64_t boxes_ = 0;
   std::optional<std::vector<uint64_t>> stored_;  // numbers of pieces, in order; nothing: not known
 };

@@ -30,8 +30,8 @@ Result<PlacedChunks> ReadPlaced(const icechunk::Repository& repository, const ic
   PlacedChunks placed;
   for (const icechunk::ManifestRef& ref : array.manifests) {
     H5ZARR_ASSIGN_OR_RETURN(const icechunk::Manifest manifest, repository.ReadManifest(ref.id));
-    H5ZARR_RETURN_IF_ERROR(manifest.ForEach(
-        array.id, [&](std::span<const uint32_t> index, const icechunk::ChunkPlace& place) -> Status {
+    H5ZARR_RETURN_IF_ERROR(
+        manifest.ForEach(array.id, [&](std::span<const uint32_t> index, const icechunk::ChunkPlace& place) -> Status {
           if (place.kind != icechunk::ChunkPlace::Kind::kObject) return OkStatus();
           if (index.size() != array.dimensions.size()) {
             return CorruptError("'" + icechunk::ManifestKey(ref.id) + "': a chunk of another rank");

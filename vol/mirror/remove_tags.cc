@@ -53,8 +53,7 @@ class Relinker {
       H5ZARR_ASSIGN_OR_RETURN(PlacedChunks found, ReadPlaced(*repository_, node, number_of));
       return &placed.emplace_back(std::move(found));
     };
-    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Transaction changes,
-                            ChangesBetween(parent, find, *snapshot, find));
+    H5ZARR_ASSIGN_OR_RETURN(const icechunk::Transaction changes, ChangesBetween(parent, find, *snapshot, find));
     snapshot->parent = parent_id;
     return repository_->ReplaceSnapshot(snapshot, changes);
   }
@@ -66,8 +65,7 @@ class Relinker {
 
 }  // namespace
 
-Status RemoveTags(const std::map<std::string, ObjectId>& tags, icechunk::Repository* repository,
-                  WriteBehind* store) {
+Status RemoveTags(const std::map<std::string, ObjectId>& tags, icechunk::Repository* repository, WriteBehind* store) {
   std::set<ObjectId> removed, tips;
   for (const auto& [tag, id] : tags) removed.insert(id);
   H5ZARR_ASSIGN_OR_RETURN(const auto branches, repository->Branches());

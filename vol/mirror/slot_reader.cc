@@ -15,8 +15,8 @@ constexpr uint64_t kLeastWindowBytes = PackWriter::kPackBytes / 4;
 
 }  // namespace
 
-Status SlotReader::Read(const SourceDataset& dataset, std::span<const uint64_t> slots,
-                        PackWriter* packs, const Visit& visit) {
+Status SlotReader::Read(const SourceDataset& dataset, std::span<const uint64_t> slots, PackWriter* packs,
+                        const Visit& visit) {
   for (std::size_t first = 0; first < slots.size();) {
     // What goes into one pack is read where it will be written from.
     const uint64_t left = packs->left();
@@ -24,8 +24,7 @@ Status SlotReader::Read(const SourceDataset& dataset, std::span<const uint64_t> 
     const uint64_t window_bytes = fits ? left : PackWriter::kPackBytes;
     uint64_t bytes = 0;
     std::size_t last = first;
-    while (last < slots.size() &&
-           (last == first || bytes + dataset.SlotBytes(slots[last]) <= window_bytes)) {
+    while (last < slots.size() && (last == first || bytes + dataset.SlotBytes(slots[last]) <= window_bytes)) {
       bytes += dataset.SlotBytes(slots[last++]);
     }
     H5ZARR_RETURN_IF_ERROR(ReadWindow(dataset, slots.subspan(first, last - first), packs));
@@ -39,8 +38,7 @@ Status SlotReader::Read(const SourceDataset& dataset, std::span<const uint64_t> 
   return OkStatus();
 }
 
-Status SlotReader::ReadWindow(const SourceDataset& dataset, std::span<const uint64_t> slots,
-                              PackWriter* packs) {
+Status SlotReader::ReadWindow(const SourceDataset& dataset, std::span<const uint64_t> slots, PackWriter* packs) {
   chunks_.clear();
   chunks_.resize(slots.size());
   std::vector<std::size_t> from_file, by_hdf5;
@@ -71,16 +69,16 @@ Status SlotReader::ReadWindow(const SourceDataset& dataset, std::span<const uint
 Status SlotReader::Encode(const SourceDataset& dataset, std::span<const std::size_t> numbers) {
   uint64_t bytes = 0;
   for (const std::size_t i : numbers) bytes += chunks_[i].own->size_bytes();
-  return executor_->ParallelFor(
-      numbers.size(), static_cast<double>(bytes) * kEncodeNsPerByte, [&](std::size_t task) -> Status {
-        Chunk& chunk = chunks_[numbers[task]];
-        if (!chunk.is_encoded) {
-          H5ZARR_ASSIGN_OR_RETURN(chunk.own, dataset.Encode(*chunk.own));
-        }
-        chunk.bytes = chunk.own->span();
-        H5ZARR_ASSIGN_OR_RETURN(chunk.hash, icechunk::HashOf(chunk.bytes));
-        return OkStatus();
-      });
+  return executor_->ParallelFor(numbers.size(), static_cast<double>(bytes) * kEncodeNsPerByte,
+                                [&](std::size_t task) -> Status {
+                                  Chunk& chunk = chunks_[numbers[task]];
+                                  if (!chunk.is_encoded) {
+                                    H5ZARR_ASSIGN_OR_RETURN(chunk.own, dataset.Encode(*chunk.own));
+                                  }
+                                  chunk.bytes = chunk.own->span();
+                                  H5ZARR_ASSIGN_OR_RETURN(chunk.hash, icechunk::HashOf(chunk.bytes));
+                                  return OkStatus();
+                                });
 }
 
 // Each chunk is hashed by the thread that read it.

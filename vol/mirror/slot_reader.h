@@ -20,8 +20,7 @@ namespace h5zarr::mirror {
 
 class SlotReader {
  public:
-  using Visit = std::function<Status(std::size_t number, const icechunk::ContentHash& hash,
-                                     ByteSpan bytes)>;
+  using Visit = std::function<Status(std::size_t number, const icechunk::ContentHash& hash, ByteSpan bytes)>;
 
   // `file`: its bytes, or null. Both must outlive it.
   SlotReader(FileBytes* file, Executor* executor) : file_(file), executor_(executor) {}
@@ -29,8 +28,7 @@ class SlotReader {
   // Calls `visit`, which adds it to `packs`, for every chunk in `slots` that was ever written, in this order, on the
   // calling thread; the bytes are gone when it returns. Reading, encoding and hashing are done in parallel, but for
   // HDF5's part. kIo, kCorrupt, and what `visit` returns. Blocks.
-  Status Read(const SourceDataset& dataset, std::span<const uint64_t> slots, PackWriter* packs,
-              const Visit& visit);
+  Status Read(const SourceDataset& dataset, std::span<const uint64_t> slots, PackWriter* packs, const Visit& visit);
 
  private:
   struct Chunk {
@@ -47,7 +45,7 @@ class SlotReader {
 
   FileBytes* const file_;
   Executor* const executor_;
-  Buffer window_;  // where packs have no room for what is read
+  Buffer window_;              // where packs have no room for what is read
   std::vector<Chunk> chunks_;  // of the window
 };
 

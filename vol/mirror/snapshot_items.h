@@ -14,9 +14,7 @@ inline constexpr char kTimestampItem[] = "versioned_hdf5_timestamp";
 inline constexpr char kPreviousItem[] = "versioned_hdf5_previous";
 
 inline std::map<std::string, std::string> ItemsOf(const Version& version) {
-  return {{kNameItem, version.name},
-          {kTimestampItem, version.timestamp},
-          {kPreviousItem, version.previous}};
+  return {{kNameItem, version.name}, {kTimestampItem, version.timestamp}, {kPreviousItem, version.previous}};
 }
 
 }  // namespace h5zarr::mirror

@@ -18,8 +18,7 @@ using zarr::Json;
 const std::vector<std::string> kOwnAttributes = {"raw_data", "chunks"};
 
 // The codecs whose bytes are those of `filters`, each of which numcodecs has; nothing where one is not.
-std::optional<std::vector<CodecSpec>> NumcodecsFor(const std::vector<shadow::Filter>& filters,
-                                                   uint64_t elem_bytes) {
+std::optional<std::vector<CodecSpec>> NumcodecsFor(const std::vector<shadow::Filter>& filters, uint64_t elem_bytes) {
   std::vector<CodecSpec> codecs;
   for (const shadow::Filter& filter : filters) {
     Json configuration = Json::object();
@@ -66,13 +65,12 @@ Result<SourceDataset::Header> SourceDataset::ReadHeader(const SourceFile& file, 
   if (H5Oget_info_by_name3(group, member.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
     return Hdf5Error("its description");
   }
-  Result<transfer::VirtualHeader> raw = file.headers() != nullptr ? file.headers()->Read(info.token)
-                                                        : UnsupportedError("no bytes");
+  Result<transfer::VirtualHeader> raw =
+      file.headers() != nullptr ? file.headers()->Read(info.token) : UnsupportedError("no bytes");
   if (raw.ok()) {
     const std::vector<hsize_t> extent(raw->extent.begin(), raw->extent.end());
     const std::vector<hsize_t> max_extent(raw->max_extent.begin(), raw->max_extent.end());
-    header.space = Handle(H5Screate_simple(static_cast<int>(extent.size()), extent.data(),
-                                           max_extent.data()));
+    header.space = Handle(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), max_extent.data()));
     header.mappings = std::move(raw->mappings);
   } else {
     H5Eclear2(H5E_DEFAULT);
@@ -84,16 +82,14 @@ Result<SourceDataset::Header> SourceDataset::ReadHeader(const SourceFile& file, 
   return header;
 }
 
-Status SourceDataset::PlanDocument(hid_t group, const std::string& member, hid_t space,
-                                   Encoding encoding) {
+Status SourceDataset::PlanDocument(hid_t group, const std::string& member, hid_t space, Encoding encoding) {
   const hid_t type = raw_->type.get(), dcpl = raw_->dcpl.get();
   H5ZARR_ASSIGN_OR_RETURN(shape_, ExtentOf(space));
   if (shape_.empty() || shape_.size() != chunk_shape_.size()) {
-    return UnsupportedError("its rank is " + std::to_string(shape_.size()) +
-                            ", that of its chunks " + std::to_string(chunk_shape_.size()));
+    return UnsupportedError("its rank is " + std::to_string(shape_.size()) + ", that of its chunks " +
+                            std::to_string(chunk_shape_.size()));
   }
-  H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan,
-                          shadow::PlanCreate(type, space, dcpl, Config()));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::DatasetPlan plan, shadow::PlanCreate(type, space, dcpl, Config()));
   if (!std::equal(chunk_shape_.begin(), chunk_shape_.end(), plan.metadata.chunk_shape.begin())) {
     return UnsupportedError("its chunks are not those of '" + raw_->name + "'");
   }
@@ -106,8 +102,7 @@ Status SourceDataset::PlanDocument(hid_t group, const std::string& member, hid_t
     H5ZARR_ASSIGN_OR_RETURN(const Handle stored, shadow::StoredType(element_));
     H5ZARR_ASSIGN_OR_RETURN(const auto filters, shadow::FiltersOfDcpl(dcpl));
     // Elements that lie in the file as they would in Zarr.
-    const bool same_elements = H5Tequal(stored.get(), type) > 0 ||
-                               element_.dtype.kind == DType::Kind::kBool;
+    const bool same_elements = H5Tequal(stored.get(), type) > 0 || element_.dtype.kind == DType::Kind::kBool;
     if (encoding == Encoding::kPassthrough && same_elements) {
       const auto numcodecs = NumcodecsFor(filters, H5Tget_size(type));
       passthrough_ = shadow::SameBytes(metadata_.codecs, filters);
@@ -127,8 +122,8 @@ Status SourceDataset::PlanDocument(hid_t group, const std::string& member, hid_t
   shadow::SetHdf5Member(&metadata_.attributes, "labels", Json::array());
   H5ZARR_ASSIGN_OR_RETURN(const zarr::MetadataTexts texts, zarr::FormatArray(metadata_));
   document_ = texts.document;
-  H5ZARR_ASSIGN_OR_RETURN(chain_, zarr::CodecChain::Make(metadata_.dtype, metadata_.chunk_shape,
-                                                         metadata_.codecs, metadata_.fill));
+  H5ZARR_ASSIGN_OR_RETURN(
+      chain_, zarr::CodecChain::Make(metadata_.dtype, metadata_.chunk_shape, metadata_.codecs, metadata_.fill));
   return OkStatus();
 }
 
@@ -156,8 +151,8 @@ Status SourceDataset::FindChunks(hid_t group, const std::string& member, Header*
 Status SourceDataset::CheckSlots() const {
   for (const uint64_t slot : chunks_.slots) {
     if (slot >= raw_->chunks.size()) {
-      return CorruptError("its chunk " + std::to_string(slot) + " is not in '" + raw_->name +
-                          "', which has " + std::to_string(raw_->chunks.size()));
+      return CorruptError("its chunk " + std::to_string(slot) + " is not in '" + raw_->name + "', which has " +
+                          std::to_string(raw_->chunks.size()));
     }
   }
   return OkStatus();
@@ -176,8 +171,7 @@ Result<Buffer> SourceDataset::ReadSlot(uint64_t slot, bool* is_encoded) const {
     offset[0] = slot * chunk_shape_[0];
     H5ZARR_ASSIGN_OR_RETURN(Buffer encoded, Buffer::Allocate(chunk.bytes));
     uint32_t skipped_filters = 0;
-    if (H5Dread_chunk(raw_->dataset.get(), H5P_DEFAULT, offset.data(), &skipped_filters,
-                      encoded.data()) < 0) {
+    if (H5Dread_chunk(raw_->dataset.get(), H5P_DEFAULT, offset.data(), &skipped_filters, encoded.data()) < 0) {
       return Hdf5Error(what);
     }
     return encoded;
@@ -193,8 +187,7 @@ Result<Buffer> SourceDataset::ReadElements(uint64_t slot, bool* is_encoded) cons
   start[0] = slot * chunk_shape_[0];
   const std::vector<hsize_t> block(chunk_shape_.begin(), chunk_shape_.end());
   const Handle file_space(H5Dget_space(raw));
-  const Handle memory_space(
-      H5Screate_simple(static_cast<int>(block.size()), block.data(), nullptr));
+  const Handle memory_space(H5Screate_simple(static_cast<int>(block.size()), block.data(), nullptr));
   if (!file_space.valid() || !memory_space.valid()) return Hdf5Error("dataspaces");
   // The last axes of raw_data may be shorter than a chunk: what is outside is not there to be read.
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> raw_shape, ExtentOf(file_space.get()));
@@ -204,10 +197,8 @@ Result<Buffer> SourceDataset::ReadElements(uint64_t slot, bool* is_encoded) cons
     count[i] = std::min<hsize_t>(count[i], raw_shape[i] - start[i]);
   }
   const std::vector<hsize_t> origin(count.size(), 0);
-  if (H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
-                          nullptr) < 0 ||
-      H5Sselect_hyperslab(memory_space.get(), H5S_SELECT_SET, origin.data(), nullptr, count.data(),
-                          nullptr) < 0) {
+  if (H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0 ||
+      H5Sselect_hyperslab(memory_space.get(), H5S_SELECT_SET, origin.data(), nullptr, count.data(), nullptr) < 0) {
     return Hdf5Error("selections");
   }
   if (element_.form == Form::kVlenString) {
@@ -229,8 +220,7 @@ Result<Buffer> SourceDataset::ReadElements(uint64_t slot, bool* is_encoded) cons
 Result<Buffer> SourceDataset::EncodeTexts(hid_t memory_space, hid_t file_space) const {
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::ReportedType(element_));
   std::vector<char*> texts(chain_->elems(), nullptr);
-  if (H5Dread(raw_->dataset.get(), type.get(), memory_space, file_space, H5P_DEFAULT,
-              texts.data()) < 0) {
+  if (H5Dread(raw_->dataset.get(), type.get(), memory_space, file_space, H5P_DEFAULT, texts.data()) < 0) {
     return Hdf5Error("its texts");
   }
   H5ZARR_ASSIGN_OR_RETURN(Buffer elems, Buffer::Allocate(texts.size() * sizeof(VlenRef)));

@@ -36,8 +36,8 @@ class SourceDataset {
   // The dataset at `member` of `group`, which is at `path` below the version's group (no leading '/'). `file`
   // must outlive it. kUnsupported, saying what, for a dataset that versioned-hdf5 would not make, and for
   // elements that have no form in Zarr.
-  static Result<SourceDataset> Open(SourceFile* file, hid_t group, const std::string& member,
-                                    const std::string& path, Encoding encoding);
+  static Result<SourceDataset> Open(SourceFile* file, hid_t group, const std::string& member, const std::string& path,
+                                    Encoding encoding);
 
   const std::string& path() const { return path_; }
   const zarr::ArrayMetadata& metadata() const { return metadata_; }
@@ -48,9 +48,7 @@ class SourceDataset {
   // Of a chunk of raw_data: whether anything was ever stored; whether its stored bytes are those of the mirror,
   // and at hand; and about how many bytes it takes in memory. REQUIRES: `slot` is one of chunks().
   bool IsWritten(uint64_t slot) const { return raw_->chunks[slot].bytes > 0; }
-  bool IsAtHand(uint64_t slot) const {
-    return passthrough_ && raw_->are_at_hand && raw_->chunks[slot].has_all_filters;
-  }
+  bool IsAtHand(uint64_t slot) const { return passthrough_ && raw_->are_at_hand && raw_->chunks[slot].has_all_filters; }
   uint64_t SlotBytes(uint64_t slot) const;
 
   // A chunk of raw_data through HDF5: encoded, or its elements, which Encode encodes. REQUIRES: it was
@@ -78,7 +76,7 @@ class SourceDataset {
   zarr::ArrayMetadata metadata_;
   shadow::ElementMap element_;
   std::string document_;
-  std::vector<uint64_t> shape_;        // of HDF5's dataset
+  std::vector<uint64_t> shape_;  // of HDF5's dataset
   std::vector<uint64_t> chunk_shape_;
   transfer::ChunkMap chunks_;
   bool passthrough_ = false;

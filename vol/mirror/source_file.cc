@@ -39,15 +39,12 @@ struct Lister {
   std::vector<hsize_t> last;  // coordinates of the chunk that was told last
   bool plain = true;          // every chunk is where one can be
 
-  static int Add(const hsize_t* offset, unsigned skipped_filters, haddr_t address, hsize_t bytes,
-                 void* opaque) {
+  static int Add(const hsize_t* offset, unsigned skipped_filters, haddr_t address, hsize_t bytes, void* opaque) {
     auto* const self = static_cast<Lister*>(opaque);
     const std::size_t rank = self->raw->extent.size();
     const uint64_t slot = offset[0] / self->chunk_rows;
-    self->plain = offset[0] % self->chunk_rows == 0 && slot < self->raw->chunks.size() &&
-                  address != HADDR_UNDEF && std::all_of(offset + 1, offset + rank, [](hsize_t at) {
-                    return at == 0;
-                  });
+    self->plain = offset[0] % self->chunk_rows == 0 && slot < self->raw->chunks.size() && address != HADDR_UNDEF &&
+                  std::all_of(offset + 1, offset + rank, [](hsize_t at) { return at == 0; });
     if (!self->plain) return H5_ITER_STOP;
     self->raw->chunks[slot] = {address, bytes, skipped_filters == 0};
     self->last.assign(offset, offset + rank);
@@ -86,8 +83,8 @@ SourceFile::SourceFile(hid_t file) : file_(file), bytes_(BytesOf(file)) {
 // it says the same of one that it is asked for alone, and addresses count from the file's begin.
 Status SourceFile::ListChunks(RawData* raw) const {
   std::vector<hsize_t> chunk(raw->extent.size());
-  if (H5Pget_chunk(raw->dcpl.get(), static_cast<int>(chunk.size()), chunk.data()) < 0 ||
-      chunk.empty() || chunk[0] == 0) {
+  if (H5Pget_chunk(raw->dcpl.get(), static_cast<int>(chunk.size()), chunk.data()) < 0 || chunk.empty() ||
+      chunk[0] == 0) {
     return Hdf5Error("its chunks");
   }
   const uint64_t slots = CeilDiv(raw->extent[0], chunk[0]);
@@ -102,8 +99,7 @@ Status SourceFile::ListChunks(RawData* raw) const {
   unsigned skipped_filters = 0;
   haddr_t address = HADDR_UNDEF;
   hsize_t bytes = 0;
-  if (H5Dget_chunk_info_by_coord(raw->dataset.get(), lister.last.data(), &skipped_filters, &address,
-                                 &bytes) < 0) {
+  if (H5Dget_chunk_info_by_coord(raw->dataset.get(), lister.last.data(), &skipped_filters, &address, &bytes) < 0) {
     return Hdf5Error("its chunks");
   }
   const RawChunk& last = raw->chunks[lister.last[0] / chunk[0]];

@@ -32,13 +32,12 @@ class Verifier {
     const std::vector<std::pair<ObjectId, uint64_t>> objects(needed_bytes_.begin(), needed_bytes_.end());
     std::vector<uint64_t> object_bytes(objects.size());
     Executor executor;
-    H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(
-        objects.size(), kSerialBelowNs + 1, [&](std::size_t i) -> Status {
-          const Result<uint64_t> bytes = CheckObject(objects[i].first, objects[i].second);
-          if (!bytes.ok()) return bytes.status().WithContext(repository_.store().Describe());
-          object_bytes[i] = *bytes;
-          return OkStatus();
-        }));
+    H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(objects.size(), kSerialBelowNs + 1, [&](std::size_t i) -> Status {
+      const Result<uint64_t> bytes = CheckObject(objects[i].first, objects[i].second);
+      if (!bytes.ok()) return bytes.status().WithContext(repository_.store().Describe());
+      object_bytes[i] = *bytes;
+      return OkStatus();
+    }));
     report_.objects = objects.size();
     for (const uint64_t bytes : object_bytes) report_.object_bytes += bytes;
     return report_;
@@ -78,15 +77,14 @@ class Verifier {
     }
     H5ZARR_ASSIGN_OR_RETURN(const icechunk::Manifest manifest, repository_.ReadManifest(id));
     uint64_t chunks = 0;
-    H5ZARR_RETURN_IF_ERROR(manifest.ForEach(
-        node.id, [&](std::span<const uint32_t>, const icechunk::ChunkPlace& place) {
-          ++chunks;
-          if (place.kind == icechunk::ChunkPlace::Kind::kObject) {
-            uint64_t& needed = needed_bytes_[place.object];
-            needed = std::max(needed, place.offset + place.length);
-          }
-          return OkStatus();
-        }));
+    H5ZARR_RETURN_IF_ERROR(manifest.ForEach(node.id, [&](std::span<const uint32_t>, const icechunk::ChunkPlace& place) {
+      ++chunks;
+      if (place.kind == icechunk::ChunkPlace::Kind::kObject) {
+        uint64_t& needed = needed_bytes_[place.object];
+        needed = std::max(needed, place.offset + place.length);
+      }
+      return OkStatus();
+    }));
     chunks_of_[{id, node.id}] = chunks;
     report_.chunks += chunks;
     return OkStatus();
@@ -98,8 +96,8 @@ class Verifier {
     H5ZARR_ASSIGN_OR_RETURN(const std::optional<Buffer> object, repository_.store().Read(key));
     if (!object) return CorruptError("'" + key + "' is not there, but chunks are in it");
     if (object->size_bytes() < needed_bytes) {
-      return CorruptError("'" + key + "' has " + std::to_string(object->size_bytes()) +
-                          " bytes, but chunks end at " + std::to_string(needed_bytes));
+      return CorruptError("'" + key + "' has " + std::to_string(object->size_bytes()) + " bytes, but chunks end at " +
+                          std::to_string(needed_bytes));
     }
     if (!IsPack(*object)) return object->size_bytes();
     H5ZARR_RETURN_IF_ERROR(CheckPack(*object, id).WithContext("'" + key + "'"));

@@ -56,27 +56,22 @@ Result<const PlacedChunks*> VersionAdder::PlacedOf(Known* known, const Node& arr
   const auto found = known->placed.find(array.path);
   if (found != known->placed.end()) return &found->second;
   H5ZARR_ASSIGN_OR_RETURN(PlacedChunks placed,
-                          ReadPlaced(*repository_, array, [this](const ObjectId& id) {
-                            return packs_.NumberOf(id);
-                          }));
+                          ReadPlaced(*repository_, array, [this](const ObjectId& id) { return packs_.NumberOf(id); }));
   return &known->placed.emplace(array.path, std::move(placed)).first->second;
 }
 
 // What `dataset` shares with the version before, known without reading it: what lay in a chunk of raw_data when
 // that version was mirrored lies there still, or its mapping would lead elsewhere.
 Status VersionAdder::SeedFrom(const std::string& parent_name, Known* parent, const SourceDataset& dataset) {
-  if (parent_name.empty() || parent->was_added ||
-      !seeded_.emplace(parent_name, dataset.raw().name).second) {
+  if (parent_name.empty() || parent->was_added || !seeded_.emplace(parent_name, dataset.raw().name).second) {
     return OkStatus();
   }
   const Node* node = FindNode(parent->snapshot, "/" + dataset.path());
   if (node == nullptr || !node->is_array || !SameEncoding(node->document, dataset.document())) {
     return OkStatus();
   }
-  H5ZARR_ASSIGN_OR_RETURN(const auto before,
-                          OpenDataset(file_, parent_name, dataset.path(), encoding_));
-  if (!before || &before->raw() != &dataset.raw() ||
-      !SameEncoding(before->document(), dataset.document()) ||
+  H5ZARR_ASSIGN_OR_RETURN(const auto before, OpenDataset(file_, parent_name, dataset.path(), encoding_));
+  if (!before || &before->raw() != &dataset.raw() || !SameEncoding(before->document(), dataset.document()) ||
       before->metadata().shape.size() != node->dimensions.size()) {
     return OkStatus();
   }
@@ -87,8 +82,7 @@ Status VersionAdder::SeedFrom(const std::string& parent_name, Known* parent, con
   std::size_t next = 0;
   for (std::size_t i = 0; i < placed->places.size(); ++i) {
     const auto index = placed->indexes[i];
-    while (next < map.slots.size() &&
-           std::ranges::lexicographical_compare(map.indexes[next], index)) {
+    while (next < map.slots.size() && std::ranges::lexicographical_compare(map.indexes[next], index)) {
       ++next;
     }
     if (next == map.slots.size()) break;
@@ -109,8 +103,7 @@ Result<PlacedChunks> VersionAdder::PlaceChunks(const SourceDataset& dataset) {
     missing.push_back(slot);
   }
   H5ZARR_RETURN_IF_ERROR(reader_.Read(
-      dataset, missing, &packs_,
-      [&](std::size_t number, const icechunk::ContentHash& hash, ByteSpan bytes) -> Status {
+      dataset, missing, &packs_, [&](std::size_t number, const icechunk::ContentHash& hash, ByteSpan bytes) -> Status {
         H5ZARR_ASSIGN_OR_RETURN(slots[missing[number]], packs_.Add(hash, bytes));
         return OkStatus();
       }));
@@ -125,8 +118,8 @@ Result<PlacedChunks> VersionAdder::PlaceChunks(const SourceDataset& dataset) {
   return placed;
 }
 
-Status VersionAdder::SetManifests(const SourceDataset& dataset, const PlacedChunks& placed,
-                                  const Known& parent, Node* node) {
+Status VersionAdder::SetManifests(const SourceDataset& dataset, const PlacedChunks& placed, const Known& parent,
+                                  Node* node) {
   const Node* const before = SameArray(parent.snapshot, *node);
   const auto was = parent.placed.find(node->path);
   if (before != nullptr && was != parent.placed.end() && was->second == placed && SameGrid(*before, *node)) {
@@ -158,8 +151,7 @@ Status VersionAdder::NoteManifests(const Known& parent, Snapshot* snapshot) cons
   return OkStatus();
 }
 
-Result<ObjectId> VersionAdder::Add(const Version& version, const ObjectId& parent_id,
-                                   const std::string& parent_name) {
+Result<ObjectId> VersionAdder::Add(const Version& version, const ObjectId& parent_id, const std::string& parent_name) {
   H5ZARR_ASSIGN_OR_RETURN(Known parent, KnownParent(parent_id));
   H5ZARR_ASSIGN_OR_RETURN(const VersionTree tree, OpenVersion(file_, version.name, encoding_));
   Known added;
@@ -180,18 +172,16 @@ Result<ObjectId> VersionAdder::Add(const Version& version, const ObjectId& paren
   }
   H5ZARR_RETURN_IF_ERROR(packs_.Flush());
   for (const SourceDataset& dataset : tree.datasets) {
-    H5ZARR_ASSIGN_OR_RETURN(Node node,
-                            MakeNode("/" + dataset.path(), dataset.document(), &dataset.metadata()));
+    H5ZARR_ASSIGN_OR_RETURN(Node node, MakeNode("/" + dataset.path(), dataset.document(), &dataset.metadata()));
     H5ZARR_RETURN_IF_ERROR(SetManifests(dataset, added.placed[node.path], parent, &node));
     snapshot.nodes.push_back(std::move(node));
   }
-  std::sort(snapshot.nodes.begin(), snapshot.nodes.end(),
-            [](const Node& a, const Node& b) { return a.path < b.path; });
+  std::sort(snapshot.nodes.begin(), snapshot.nodes.end(), [](const Node& a, const Node& b) { return a.path < b.path; });
   H5ZARR_RETURN_IF_ERROR(NoteManifests(parent, &snapshot));
-  H5ZARR_ASSIGN_OR_RETURN(
-      const icechunk::Transaction changes,
-      ChangesBetween(parent.snapshot, [&](const Node& node) { return PlacedOf(&parent, node); },
-                     snapshot, [&](const Node& node) { return PlacedOf(&added, node); }));
+  H5ZARR_ASSIGN_OR_RETURN(const icechunk::Transaction changes,
+                          ChangesBetween(
+                              parent.snapshot, [&](const Node& node) { return PlacedOf(&parent, node); }, snapshot,
+                              [&](const Node& node) { return PlacedOf(&added, node); }));
   H5ZARR_RETURN_IF_ERROR(repository_->WriteSnapshot(&snapshot, changes, &written_));
   const ObjectId id = snapshot.id;
   last_ = std::move(added);

@@ -70,8 +70,8 @@ class VersionAdder {
   PackWriter packs_;
   SlotReader reader_;
   std::optional<Known> last_;
-  std::map<std::string, std::vector<Place>> slots_;  // where chunks of raw_data are, by its name
-  std::set<std::pair<std::string, std::string>> seeded_;  // version and raw_data
+  std::map<std::string, std::vector<Place>> slots_;                 // where chunks of raw_data are, by its name
+  std::set<std::pair<std::string, std::string>> seeded_;            // version and raw_data
   std::map<icechunk::ObjectId, icechunk::ManifestInfo> manifests_;  // that were written
 };
 

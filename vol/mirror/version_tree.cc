@@ -15,14 +15,13 @@ const std::vector<std::string> kVersionAttributes = {"prev_version", "committed"
 
 class TreeReader {
  public:
-  TreeReader(SourceFile* file, Encoding encoding, VersionTree* tree)
-      : file_(file), encoding_(encoding), tree_(tree) {}
+  TreeReader(SourceFile* file, Encoding encoding, VersionTree* tree) : file_(file), encoding_(encoding), tree_(tree) {}
 
   // `path`: without '/' around it, "" for the version's own group.
   Status ReadGroup(hid_t group, const std::string& path) {
     zarr::GroupMetadata metadata;
-    const Status attributes = AddAttributes(
-        group, ".", path.empty() ? kVersionAttributes : std::vector<std::string>(), &metadata.attributes);
+    const Status attributes =
+        AddAttributes(group, ".", path.empty() ? kVersionAttributes : std::vector<std::string>(), &metadata.attributes);
     if (!attributes.ok()) return attributes.WithContext("group '/" + path + "'");
     H5ZARR_ASSIGN_OR_RETURN(const zarr::MetadataTexts texts, zarr::FormatGroup(metadata));
     tree_->groups["/" + path] = texts.document;
@@ -49,8 +48,7 @@ class TreeReader {
     if (object.type != H5O_TYPE_DATASET) {
       return UnsupportedError("'" + path + "' is neither a group nor a dataset");
     }
-    H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset,
-                            SourceDataset::Open(file_, group, name, path, encoding_));
+    H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset, SourceDataset::Open(file_, group, name, path, encoding_));
     tree_->datasets.push_back(std::move(dataset));
     return OkStatus();
   }
@@ -72,8 +70,8 @@ Result<VersionTree> OpenVersion(SourceFile* file, const std::string& name, Encod
   return tree;
 }
 
-Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::string& name,
-                                                 const std::string& path, Encoding encoding) {
+Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::string& name, const std::string& path,
+                                                 Encoding encoding) {
   const Handle group(H5Gopen2(file->id(), (std::string(kVersionsPath) + "/" + name).c_str(), H5P_DEFAULT));
   if (!group.valid()) return Hdf5Error("version '" + name + "'");
   // Asked of every part: H5Lexists fails where a group on the way is missing.
@@ -88,41 +86,36 @@ Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::st
     return Hdf5Error("'" + path + "'");
   }
   if (object.type != H5O_TYPE_DATASET) return std::optional<SourceDataset>();
-  H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset,
-                          SourceDataset::Open(file, group.get(), path, path, encoding));
+  H5ZARR_ASSIGN_OR_RETURN(SourceDataset dataset, SourceDataset::Open(file, group.get(), path, path, encoding));
   return std::optional<SourceDataset>(std::move(dataset));
 }
 
 Result<icechunk::Node> MakeNode(const std::string& path, const std::string& document,
                                 const zarr::ArrayMetadata* metadata) {
   icechunk::Node node;
-  H5ZARR_ASSIGN_OR_RETURN(
-      const icechunk::ContentHash hash,
-      icechunk::HashOf(AsBytes((metadata != nullptr ? "array " : "group ") + path)));
+  H5ZARR_ASSIGN_OR_RETURN(const icechunk::ContentHash hash,
+                          icechunk::HashOf(AsBytes((metadata != nullptr ? "array " : "group ") + path)));
   std::copy_n(hash.begin(), node.id.bytes.size(), node.id.bytes.begin());
   node.path = path;
   node.document = document;
   if (metadata == nullptr) return node;
   node.is_array = true;
   for (std::size_t i = 0; i < metadata->rank(); ++i) {
-    node.dimensions.push_back(
-        {metadata->shape[i], metadata->chunk_shape[i], metadata->dimension_names[i]});
+    node.dimensions.push_back({metadata->shape[i], metadata->chunk_shape[i], metadata->dimension_names[i]});
   }
   return node;
 }
 
 const icechunk::Node* FindNode(const icechunk::Snapshot& snapshot, const std::string& path) {
-  const auto found = std::lower_bound(
-      snapshot.nodes.begin(), snapshot.nodes.end(), path,
-      [](const icechunk::Node& node, const std::string& wanted) { return node.path < wanted; });
+  const auto found =
+      std::lower_bound(snapshot.nodes.begin(), snapshot.nodes.end(), path,
+                       [](const icechunk::Node& node, const std::string& wanted) { return node.path < wanted; });
   return found != snapshot.nodes.end() && found->path == path ? &*found : nullptr;
 }
 
 bool SameManifests(const icechunk::Node& a, const icechunk::Node& b) {
   return std::equal(a.manifests.begin(), a.manifests.end(), b.manifests.begin(), b.manifests.end(),
-                    [](const icechunk::ManifestRef& x, const icechunk::ManifestRef& y) {
-                      return x.id == y.id;
-                    });
+                    [](const icechunk::ManifestRef& x, const icechunk::ManifestRef& y) { return x.id == y.id; });
 }
 
 }  // namespace h5zarr::mirror

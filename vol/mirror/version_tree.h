@@ -25,8 +25,8 @@ struct VersionTree {
 Result<VersionTree> OpenVersion(SourceFile* file, const std::string& name, Encoding encoding);
 
 // The dataset at `path` in version `name`; nothing when it is not there.
-Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::string& name,
-                                                 const std::string& path, Encoding encoding);
+Result<std::optional<SourceDataset>> OpenDataset(SourceFile* file, const std::string& name, const std::string& path,
+                                                 Encoding encoding);
 
 // A node without manifests. `metadata`: of an array, or null for a group. Its identifier follows from
 // path and kind.

@@ -39,15 +39,13 @@ Result<Version> ReadVersion(hid_t group, const std::string& name) {
 
 // Each after its previous one.
 Status Sort(std::vector<Version>* versions) {
-  std::stable_sort(versions->begin(), versions->end(), [](const Version& a, const Version& b) {
-    return a.timestamp_us < b.timestamp_us;
-  });
+  std::stable_sort(versions->begin(), versions->end(),
+                   [](const Version& a, const Version& b) { return a.timestamp_us < b.timestamp_us; });
   std::set<std::string> done = {std::string(kFirstVersion)};
   for (std::size_t next = 0; next < versions->size(); ++next) {
     const auto rest = versions->begin() + static_cast<std::ptrdiff_t>(next);
-    const auto found = std::find_if(rest, versions->end(), [&](const Version& version) {
-      return done.contains(version.previous);
-    });
+    const auto found =
+        std::find_if(rest, versions->end(), [&](const Version& version) { return done.contains(version.previous); });
     if (found == versions->end()) {
       return CorruptError("version '" + rest->name + "' comes from '" + rest->previous +
                           "', which comes from none that is there");
@@ -63,17 +61,15 @@ Status Sort(std::vector<Version>* versions) {
 Result<uint64_t> ParseTimestamp(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, micros = 0, zone = 0, used = 0;
   char sign = '+';
-  const int found =
-      std::sscanf(text.c_str(), "%4d-%2d-%2d %2d:%2d:%2d.%6d%c%4d%n", &year, &month, &day, &hour,
-                  &minute, &second, &micros, &sign, &zone, &used);
-  if (found != 9 || static_cast<std::size_t>(used) != text.size() || (sign != '+' && sign != '-') ||
-      year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
-      second > 60 || hour < 0 || minute < 0 || second < 0 || micros < 0 || zone < 0) {
+  const int found = std::sscanf(text.c_str(), "%4d-%2d-%2d %2d:%2d:%2d.%6d%c%4d%n", &year, &month, &day, &hour, &minute,
+                                &second, &micros, &sign, &zone, &used);
+  if (found != 9 || static_cast<std::size_t>(used) != text.size() || (sign != '+' && sign != '-') || year < 1970 ||
+      month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 || hour < 0 ||
+      minute < 0 || second < 0 || micros < 0 || zone < 0) {
     return CorruptError("timestamp '" + text + "' is not like 2026-01-31 12:30:00.123456+0000");
   }
   const int64_t zone_minutes = (zone / 100 * 60 + zone % 100) * (sign == '-' ? -1 : 1);
-  const int64_t minutes =
-      (DaysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - zone_minutes;
+  const int64_t minutes = (DaysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - zone_minutes;
   if (minutes < 0) return CorruptError("timestamp '" + text + "' is before 1970");
   return static_cast<uint64_t>((minutes * 60 + second) * 1'000'000 + micros);
 }

@@ -19,15 +19,15 @@ inline constexpr std::string_view kFirstVersion = "__first_version__";
 
 struct Version {
   std::string name;
-  std::string previous;        // kFirstVersion for one that begins
-  std::string timestamp;       // as the file says it
-  uint64_t timestamp_us = 0;   // microseconds since 1970, UTC
-  bool committed = true;       // false: its writer did not come to its end
+  std::string previous;       // kFirstVersion for one that begins
+  std::string timestamp;      // as the file says it
+  uint64_t timestamp_us = 0;  // microseconds since 1970, UTC
+  bool committed = true;      // false: its writer did not come to its end
 };
 
 struct Versions {
-  std::string current;         // the name of the version that comes before the next
-  std::vector<Version> all;    // each after its previous one; else by time
+  std::string current;       // the name of the version that comes before the next
+  std::vector<Version> all;  // each after its previous one; else by time
 };
 
 // kUnsupported when `file` is none of versioned-hdf5's, kCorrupt when versions come from each other in

@@ -36,8 +36,7 @@ void WriteBehind::Drain() {
 }
 
 Background& WriteBehind::NextWriter(bool is_large) {
-  return is_large ? *large_writers_[next_large_++ % kLargeWriters]
-                  : *small_writers_[next_small_++ % kSmallWriters];
+  return is_large ? *large_writers_[next_large_++ % kLargeWriters] : *small_writers_[next_small_++ % kSmallWriters];
 }
 
 void WriteBehind::Note(const std::string& key, const Status& outcome, Buffer written) {
@@ -61,8 +60,8 @@ void WriteBehind::AwaitRoom(uint64_t bytes) {
 Result<Buffer> WriteBehind::TakeBuffer(uint64_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = std::ranges::find_if(
-        spare_, [bytes](const Buffer& spare) { return spare.size_bytes() >= bytes; });
+    const auto found =
+        std::ranges::find_if(spare_, [bytes](const Buffer& spare) { return spare.size_bytes() >= bytes; });
     if (found != spare_.end()) {
       Buffer taken = std::move(*found);
       spare_.erase(found);
@@ -211,8 +210,7 @@ Result<std::vector<ListEntry>> WriteBehind::List(std::string_view prefix) {
   return store_->List(prefix);
 }
 
-Status WriteBehind::Walk(std::string_view prefix,
-                         const std::function<Status(std::string_view, uint64_t)>& visit) {
+Status WriteBehind::Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) {
   Drain();
   bool any = false;
   H5ZARR_RETURN_IF_ERROR(store_->Walk(prefix, [&](std::string_view key, uint64_t bytes) {

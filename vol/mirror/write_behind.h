@@ -58,8 +58,7 @@ class WriteBehind final : public Store {
   Status DeletePrefix(std::string_view prefix) override;
   Status RenamePrefix(std::string_view from, std::string_view to) override;
   Result<std::vector<ListEntry>> List(std::string_view prefix) override;
-  Status Walk(std::string_view prefix,
-              const std::function<Status(std::string_view, uint64_t)>& visit) override;
+  Status Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) override;
   Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) override {
     return store_->Lock(document_key, resource);
   }

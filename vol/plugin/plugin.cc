@@ -16,9 +16,7 @@ const void* InfoFor(void* return_address) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) H5PL_type_t H5PLget_plugin_type(void) {
-  return H5PL_TYPE_VOL;
-}
+extern "C" __attribute__((visibility("default"))) H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
 
 extern "C" __attribute__((visibility("default"), noinline)) const void* H5PLget_plugin_info(void) {
   return InfoFor(__builtin_return_address(0));

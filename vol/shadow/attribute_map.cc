@@ -47,8 +47,8 @@ Result<Json> ValueToJson(const AttributeValue& value, const ReferenceResolver& r
   const std::optional<std::vector<hsize_t>> dims = SpaceDims(value.space());
   if (!dims) return Json();
   H5ZARR_ASSIGN_OR_RETURN(
-      Json json, ElementForm(value.type())
-                     .ListsToJson(*dims, 0, static_cast<const std::byte*>(value.data()), references));
+      Json json,
+      ElementForm(value.type()).ListsToJson(*dims, 0, static_cast<const std::byte*>(value.data()), references));
   if (dims->empty() && IsObjectReference(value.type())) return ReferenceObject(json);
   return json;
 }
@@ -70,8 +70,7 @@ bool Flatten(const Json& json, const std::vector<hsize_t>& dims, std::size_t dep
 }
 
 Result<AttributeValue> MakeValue(Handle type, const std::optional<std::vector<hsize_t>>& dims,
-                                 const std::vector<const Json*>& elements,
-                                 const ReferenceResolver& references) {
+                                 const std::vector<const Json*>& elements, const ReferenceResolver& references) {
   const std::size_t elem_bytes = H5Tget_size(type.get());
   const std::optional<uint64_t> size_bytes = CheckedMul(elem_bytes, elements.size());
   if (!type.valid() || !size_bytes) return Hdf5Failure("an attribute's type");
@@ -151,10 +150,8 @@ Handle IntegerTypeFor(const std::vector<const Json*>& elements) {
   bool negative = false;
   bool large = false;
   for (const Json* element : elements) {
-    if (element->is_number_unsigned())
-      large |= element->get<uint64_t>() > INT64_MAX;
-    else
-      negative |= element->get<int64_t>() < 0;
+    if (element->is_number_unsigned()) large |= element->get<uint64_t>() > INT64_MAX;
+    else negative |= element->get<int64_t>() < 0;
   }
   if (large && negative) return MakeFloat(8, "", Endian::kLittle);
   return MakeInteger(8, !large, Endian::kLittle);
@@ -310,8 +307,7 @@ AttributeValue::~AttributeValue() {
   H5Treclaim(type_.get(), list.get(), H5P_DEFAULT, data_.data());
 }
 
-Result<AttributeJson> AttributeToJson(const AttributeValue& value,
-                                      const ReferenceResolver& references) {
+Result<AttributeJson> AttributeToJson(const AttributeValue& value, const ReferenceResolver& references) {
   return host::CatchAll([&] { return ToJson(value, references); });
 }
 

@@ -58,14 +58,12 @@ struct ReferenceResolver {
 // What an attribute is stored as.
 struct AttributeJson {
   Json value;
-  Json
-      description;  // for `_hdf5.attrs[name]`: {"type": …, "shape": …}; null when value says it all
+  Json description;  // for `_hdf5.attrs[name]`: {"type": …, "shape": …}; null when value says it all
 };
 
 // Bytes that are no number or text become base64 or hex text; nothing is lost, and a description
 // says how to read it.
-Result<AttributeJson> AttributeToJson(const AttributeValue& value,
-                                      const ReferenceResolver& references);
+Result<AttributeJson> AttributeToJson(const AttributeValue& value, const ReferenceResolver& references);
 
 // `description` is null for an attribute that has none; one that the value does not fit (another
 // program changed the value) counts as none. Natural forms: text → scalar variable UTF-8 string
@@ -90,8 +88,7 @@ std::optional<Json> JsonOfText(const AttributeJson& attribute);
 // lists in member order; arrays and vlen as lists; references as paths.
 Result<Json> ElementToJson(hid_t type, const void* element, const ReferenceResolver& references);
 // Writes one element of `type` (memory form, zeroed by the caller) from `json`.
-Status ElementFromJson(const Json& json, hid_t type, void* element,
-                       const ReferenceResolver& references);
+Status ElementFromJson(const Json& json, hid_t type, void* element, const ReferenceResolver& references);
 
 // xarray keeps the attribute `_FillValue` of v3 arrays of floats as base64 of a little-endian
 // float64 and fails on anything else. EncodedFillValue: an attribute's value so; NaturalFillValue:

@@ -50,9 +50,8 @@ void CutFirstAxes(uint64_t elem_bytes, uint64_t max_bytes, std::vector<uint64_t>
 }
 
 const CodecSpec* ShardingCodec(const std::vector<CodecSpec>& codecs) {
-  const auto found = std::find_if(codecs.begin(), codecs.end(), [](const CodecSpec& codec) {
-    return codec.name == "sharding_indexed";
-  });
+  const auto found = std::find_if(codecs.begin(), codecs.end(),
+                                  [](const CodecSpec& codec) { return codec.name == "sharding_indexed"; });
   return found == codecs.end() ? nullptr : &*found;
 }
 
@@ -63,8 +62,8 @@ Result<std::vector<uint64_t>> ChunkOfDcpl(hid_t dcpl, std::size_t rank) {
   const int chunk_rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk.data());
   if (chunk_rank < 0) return Hdf5Failure("the chunk of a property list");
   if (static_cast<std::size_t>(chunk_rank) != rank) {
-    return InvalidArgumentError("a chunk of rank " + std::to_string(chunk_rank) +
-                                " for a dataspace of rank " + std::to_string(rank));
+    return InvalidArgumentError("a chunk of rank " + std::to_string(chunk_rank) + " for a dataspace of rank " +
+                                std::to_string(rank));
   }
   return std::vector<uint64_t>(chunk.begin(), chunk.begin() + chunk_rank);
 }
@@ -76,12 +75,10 @@ std::vector<uint64_t> SlabShape(std::span<const uint64_t> dims, uint64_t elem_by
   return slab;
 }
 
-bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> elem_dims,
-                zarr::ArrayMetadata* metadata) {
+bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> elem_dims, zarr::ArrayMetadata* metadata) {
   if (ShardingCodec(metadata->codecs) != nullptr) return false;
   const std::optional<uint64_t> elems = CheckedProduct(request.chunk_shape);
-  const std::optional<uint64_t> chunk_bytes =
-      elems ? CheckedMul(*elems, request.elem_bytes) : std::nullopt;
+  const std::optional<uint64_t> chunk_bytes = elems ? CheckedMul(*elems, request.elem_bytes) : std::nullopt;
   if (!chunk_bytes || *chunk_bytes == 0) return false;
   uint64_t budget = std::min(request.shard_bytes / *chunk_bytes, kMaxInnerChunks);
   std::vector<uint64_t> shard = metadata->chunk_shape;
@@ -89,8 +86,7 @@ bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> ele
   for (std::size_t d = request.chunk_shape.size(); d > 0 && budget > 1; --d) {
     const std::size_t axis = d - 1;
     const uint64_t extent = std::max(request.dims[axis], request.maxdims[axis]);
-    const uint64_t wanted =
-        extent == H5S_UNLIMITED ? budget : CeilDiv(extent, request.chunk_shape[axis]);
+    const uint64_t wanted = extent == H5S_UNLIMITED ? budget : CeilDiv(extent, request.chunk_shape[axis]);
     const uint64_t factor = std::clamp<uint64_t>(wanted, 1, budget);
     const std::optional<uint64_t> longer = CheckedMul(shard[axis], factor);
     if (!longer) break;
@@ -110,17 +106,14 @@ bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> ele
   return true;
 }
 
-ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t rank,
-                            uint64_t type_bytes, bool shard_hidden) {
+ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t rank, uint64_t type_bytes,
+                            bool shard_hidden) {
   ReportedChunk reported;
-  reported.shape.assign(metadata.chunk_shape.begin(),
-                        metadata.chunk_shape.begin() + static_cast<std::ptrdiff_t>(rank));
+  reported.shape.assign(metadata.chunk_shape.begin(), metadata.chunk_shape.begin() + static_cast<std::ptrdiff_t>(rank));
   reported.codecs = metadata.codecs;
   const CodecSpec* codec = ShardingCodec(metadata.codecs);
-  const std::optional<Sharding> sharding =
-      codec != nullptr ? ShardingFromCodec(*codec) : std::nullopt;
-  if (sharding && sharding->inner_shape.size() >= rank &&
-      (shard_hidden || !CanDescribe(reported.shape, type_bytes))) {
+  const std::optional<Sharding> sharding = codec != nullptr ? ShardingFromCodec(*codec) : std::nullopt;
+  if (sharding && sharding->inner_shape.size() >= rank && (shard_hidden || !CanDescribe(reported.shape, type_bytes))) {
     reported.shape.assign(sharding->inner_shape.begin(),
                           sharding->inner_shape.begin() + static_cast<std::ptrdiff_t>(rank));
     reported.codecs = sharding->inner_codecs;

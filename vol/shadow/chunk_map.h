@@ -35,8 +35,7 @@ struct HiddenShardRequest {
 };
 // Makes `metadata`'s chunks the inner chunks of such shards. False where nothing changed: a chunk
 // is as large as a shard already, or the array is sharded.
-bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> elem_dims,
-                zarr::ArrayMetadata* metadata);
+bool HideShards(const HiddenShardRequest& request, std::span<const uint64_t> elem_dims, zarr::ArrayMetadata* metadata);
 
 // The chunk HDF5 is told of, and the codecs that make its bytes.
 struct ReportedChunk {
@@ -46,8 +45,8 @@ struct ReportedChunk {
 };
 // Inner chunks of a hidden shard and of shards that HDF5 1.14 cannot describe; split ones where it
 // cannot describe an unsharded chunk (4 GiB and more).
-ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t rank,
-                            uint64_t type_bytes, bool shard_hidden);
+ReportedChunk ChunkToReport(const zarr::ArrayMetadata& metadata, std::size_t rank, uint64_t type_bytes,
+                            bool shard_hidden);
 
 // H5D_ALLOC_TIME_DEFAULT where the program set none. `copy` of the list is left with that.
 Result<H5D_alloc_time_t> AllocTimeOfDcpl(hid_t dcpl, hid_t copy);

@@ -28,8 +28,7 @@ const Json& MemberOrNull(const Json& object, std::string_view name) {
 
 // The HDF5 type of a compound's member, by numpy's name for it and a value.
 Result<Json> MemberType(const std::string& numpy_name, const Json& value) {
-  const bool is_text = numpy_name == "object" || numpy_name == "str" ||
-                       numpy_name.find('U') != std::string::npos ||
+  const bool is_text = numpy_name == "object" || numpy_name == "str" || numpy_name.find('U') != std::string::npos ||
                        (numpy_name == "<REFERENCE>" && value.is_string());
   // (LINDI tags texts as references, too.)
   if (is_text) return TypeToJson(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8).get());
@@ -48,12 +47,10 @@ Result<Json> CompoundType(const Json& members, const Json& first) {
   uint64_t offset = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Json& member = members[i];
-    const bool fits = member.is_array() && member.size() == 2 && member[0].is_string() &&
-                      member[1].is_string();
+    const bool fits = member.is_array() && member.size() == 2 && member[0].is_string() && member[1].is_string();
     if (!fits) return CorruptError("_COMPOUND_DTYPE has " + zarr::BriefJson(member));
     const bool has_value = first.is_array() && i < first.size();
-    H5ZARR_ASSIGN_OR_RETURN(Json type, MemberType(member[1].get<std::string>(),
-                                                  has_value ? first[i] : Null()));
+    H5ZARR_ASSIGN_OR_RETURN(Json type, MemberType(member[1].get<std::string>(), has_value ? first[i] : Null()));
     H5ZARR_ASSIGN_OR_RETURN(const Handle handle, TypeFromJson(type));
     fields.push_back({{"name", member[0]}, {"type", std::move(type)}, {"offset", offset}});
     offset += H5Tget_size(handle.get());
@@ -72,9 +69,8 @@ bool IsHiddenAttribute(std::string_view name) {
       // LINDI's
       "_SCALAR", "_SOFT_LINK", "_COMPOUND_DTYPE", "_EXTERNAL_ARRAY_LINK",
       // NCZarr's
-      "_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr", "_nczarr_attrs",
-      "_nczarr_maxstrlen", "_nczarr_default_maxstrlen", "_NCZARR_SUPERBLOCK", "_NCZARR_GROUP",
-      "_NCZARR_ARRAY", "_NCZARR_ATTR",
+      "_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr", "_nczarr_attrs", "_nczarr_maxstrlen",
+      "_nczarr_default_maxstrlen", "_NCZARR_SUPERBLOCK", "_NCZARR_GROUP", "_NCZARR_ARRAY", "_NCZARR_ATTR",
       // netCDF-4's bookkeeping, which is of no use to readers of Zarr
       "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties"};
   return std::find(std::begin(kHidden), std::end(kHidden), name) != std::end(kHidden);
@@ -84,9 +80,8 @@ bool IsScalarByConvention(const zarr::ArrayMetadata& metadata) {
   const Json& attributes = metadata.attributes;
   if (metadata.shape != std::vector<uint64_t>{1} || attributes.contains("_hdf5")) return false;
   const Json& nczarr = MemberOrNull(MemberOrNull(attributes, "_nczarr_array"), "scalar");
-  return MemberOrNull(attributes, "_SCALAR") == true ||
-         MemberOrNull(attributes, "zarr_dtype") == "scalar" || nczarr == 1 || nczarr == true ||
-         MemberOrNull(attributes, "_ARRAY_DIMENSIONS") == Json::array({"_scalar_"});
+  return MemberOrNull(attributes, "_SCALAR") == true || MemberOrNull(attributes, "zarr_dtype") == "scalar" ||
+         nczarr == 1 || nczarr == true || MemberOrNull(attributes, "_ARRAY_DIMENSIONS") == Json::array({"_scalar_"});
 }
 
 bool NamesAreLabels(const Json& attributes) {
@@ -98,8 +93,8 @@ namespace {
 // No link has another name: what does not have the form is none; the rest of the group is not its
 // prisoner.
 bool CanNameLink(const std::string& name) {
-  return !name.empty() && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos && name != "." && name != "..";
+  return !name.empty() && name.find('/') == std::string::npos && name.find('\0') == std::string::npos && name != "." &&
+         name != "..";
 }
 
 void AddUserLinks(const Json& attributes, std::vector<StoredLink>* links) {
@@ -127,10 +122,13 @@ std::vector<StoredLink> StoredLinks(const Json& attributes) {
     if (!entries.is_array()) continue;
     for (const Json& entry : entries) {
       if (!entry.is_object()) continue;
-      StoredLink link{TextMember(entry, "name", ""), TextMember(entry, "source", "."),
-                      TextMember(entry, "path", ""), TextMember(entry, "kind", "soft"), 0, ""};
-      if (CanNameLink(link.name) && !link.source.empty() && !link.path.empty() &&
-          !link.kind.empty()) {
+      StoredLink link{TextMember(entry, "name", ""),
+                      TextMember(entry, "source", "."),
+                      TextMember(entry, "path", ""),
+                      TextMember(entry, "kind", "soft"),
+                      0,
+                      ""};
+      if (CanNameLink(link.name) && !link.source.empty() && !link.path.empty() && !link.kind.empty()) {
         links.push_back(std::move(link));
       }
     }
@@ -181,8 +179,7 @@ bool MayHoldObjects(const zarr::ArrayMetadata& metadata) {
                      [](const zarr::CodecSpec& codec) { return codec.name == "json2"; });
 }
 
-Result<std::optional<ElementMap>> ObjectElements(const zarr::ArrayMetadata& metadata,
-                                                 const Json& first) {
+Result<std::optional<ElementMap>> ObjectElements(const zarr::ArrayMetadata& metadata, const Json& first) {
   ElementMap map;
   map.form = ElementMap::Form::kJsonElement;
   map.dtype = metadata.dtype;

@@ -44,7 +44,7 @@ std::optional<std::string> SoftLinkStub(const Json& attributes);
 // LINDI's array whose chunks are only in an HDF5 file.
 struct ExternalArray {
   std::string url;
-  std::string name;                // of the dataset in the file
+  std::string name;                 // of the dataset in the file
   std::optional<std::string> file;  // what `url` is, if it is one: a local path, or a URL that opens
 };
 std::optional<ExternalArray> ExternalArrayLink(const Json& attributes);
@@ -57,8 +57,7 @@ Json WithPlainReferences(std::string_view name, const Json& value);
 // its first element tells. ObjectElements: the map for them, given that element; nothing where the
 // elements are texts. kUnsupported names a member's type that is not known.
 bool MayHoldObjects(const zarr::ArrayMetadata& metadata);
-Result<std::optional<ElementMap>> ObjectElements(const zarr::ArrayMetadata& metadata,
-                                                 const Json& first);
+Result<std::optional<ElementMap>> ObjectElements(const zarr::ArrayMetadata& metadata, const Json& first);
 
 }  // namespace h5zarr::shadow
 

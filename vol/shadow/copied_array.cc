@@ -44,8 +44,7 @@ bool IsPlainArray(const NodeState& source, const DatasetPlan& plan) {
   if (!source.node.is_array() || dataset.external || plan.external || dataset.element.read_only) return false;
   const zarr::ArrayMetadata& array = source.node.array();
   return !IsScalarByConvention(array) && dataset.null_space == plan.null_space &&
-         array.rank() - dataset.element.elem_dims.size() ==
-             plan.metadata.rank() - plan.element.elem_dims.size();
+         array.rank() - dataset.element.elem_dims.size() == plan.metadata.rank() - plan.element.elem_dims.size();
 }
 
 // Where the codecs of the other format stand for other filters than those that a program sees of `source`.
@@ -64,8 +63,7 @@ Status NoteFilters(const zarr::ArrayMetadata& metadata, const DatasetPlan& plan,
 Result<bool> TakeArray(const NodeState& source, const Config& config, DatasetPlan* plan) {
   if (!IsPlainArray(source, *plan)) return UnsupportedError("an array that its document alone does not say");
   const zarr::ArrayMetadata& original = source.node.array();
-  H5ZARR_ASSIGN_OR_RETURN(zarr::ConvertedArray converted,
-                          zarr::InFormat(original, plan->metadata.zarr_format));
+  H5ZARR_ASSIGN_OR_RETURN(zarr::ConvertedArray converted, zarr::InFormat(original, plan->metadata.zarr_format));
   zarr::ArrayMetadata& metadata = converted.metadata;
   Json members = ArrayMembers(original.attributes);
   const Json planned = plan->metadata.attributes.contains("_hdf5") ? plan->metadata.attributes["_hdf5"] : Json();

@@ -27,8 +27,7 @@ using Numbers = std::vector<uint64_t>;
 
 template <typename T>
 T As(uint64_t number) {
-  return number > std::numeric_limits<T>::max() ? std::numeric_limits<T>::max()
-                                                : static_cast<T>(number);
+  return number > std::numeric_limits<T>::max() ? std::numeric_limits<T>::max() : static_cast<T>(number);
 }
 
 // Properties of one or two numbers, all of them of the type T.
@@ -60,8 +59,8 @@ Numbers GetFileSpace(hid_t list) {
 }
 bool SetFileSpace(hid_t list, const Numbers& numbers) {
   return numbers.size() == 3 && numbers[0] < H5F_FSPACE_STRATEGY_NTYPES && numbers[1] <= 1 &&
-         H5Pset_file_space_strategy(list, static_cast<H5F_fspace_strategy_t>(numbers[0]),
-                                    numbers[1] == 1, numbers[2]) >= 0;
+         H5Pset_file_space_strategy(list, static_cast<H5F_fspace_strategy_t>(numbers[0]), numbers[1] == 1,
+                                    numbers[2]) >= 0;
 }
 
 // Shared messages: which kinds, and from what size, an index each.
@@ -127,14 +126,11 @@ constexpr Property kProperties[] = {
      SetOne<std::size_t, H5Pset_local_heap_size_hint>},
     {"link_phase_change", kOfGroups, GetTwo<unsigned, H5Pget_link_phase_change>,
      SetTwo<unsigned, H5Pset_link_phase_change>},
-    {"link_estimates", kOfGroups, GetTwo<unsigned, H5Pget_est_link_info>,
-     SetTwo<unsigned, H5Pset_est_link_info>},
-    {"link_order", kOfGroups, GetOrder<H5Pget_link_creation_order>,
-     SetOne<unsigned, H5Pset_link_creation_order>},
+    {"link_estimates", kOfGroups, GetTwo<unsigned, H5Pget_est_link_info>, SetTwo<unsigned, H5Pset_est_link_info>},
+    {"link_order", kOfGroups, GetOrder<H5Pget_link_creation_order>, SetOne<unsigned, H5Pset_link_creation_order>},
     {"attr_phase_change", kOfAll, GetTwo<unsigned, H5Pget_attr_phase_change>,
      SetTwo<unsigned, H5Pset_attr_phase_change>},
-    {"attr_order", kOfAll, GetOrder<H5Pget_attr_creation_order>,
-     SetOne<unsigned, H5Pset_attr_creation_order>},
+    {"attr_order", kOfAll, GetOrder<H5Pget_attr_creation_order>, SetOne<unsigned, H5Pset_attr_creation_order>},
     {"chunk_options", kOfDataset, GetChunkOptions, SetOne<unsigned, H5Pset_chunk_opts>},
     {"no_attributes_hint", kOfDataset, GetOne<hbool_t, H5Pget_dset_no_attrs_hint>,
      SetOne<hbool_t, H5Pset_dset_no_attrs_hint>},
@@ -186,8 +182,8 @@ Status RestoreCreation(CreationKind kind, const Json& attributes, hid_t list) {
     if (noted == creation.end()) continue;
     Numbers numbers;
     if (!FromJson(*noted, &numbers) || !property.set(list, numbers)) {
-      return CorruptError("_hdf5.creation." + std::string(property.name) + " " +
-                          zarr::BriefJson(*noted) + " is nothing that HDF5 takes");
+      return CorruptError("_hdf5.creation." + std::string(property.name) + " " + zarr::BriefJson(*noted) +
+                          " is nothing that HDF5 takes");
     }
   }
   return OkStatus();

@@ -65,8 +65,7 @@ Status CheckStorage(hid_t dcpl, H5D_layout_t layout, const Extent& extent, hid_t
   }
   if (layout != H5D_COMPACT) return OkStatus();
   const std::optional<uint64_t> elems = CheckedProduct(extent.dims);
-  const std::optional<uint64_t> bytes =
-      elems ? CheckedMul(*elems, H5Tget_size(type)) : std::nullopt;
+  const std::optional<uint64_t> bytes = elems ? CheckedMul(*elems, H5Tget_size(type)) : std::nullopt;
   if (!bytes || *bytes > kMaxCompactBytes) {
     return InvalidArgumentError("a compact dataset is at most 64 KiB");
   }
@@ -132,8 +131,7 @@ Status PlanExternal(hid_t dcpl, DatasetPlan* plan, Json* hdf5) {
 }
 
 // The codecs that the configuration gives to new arrays; nothing where filters decide.
-std::optional<std::vector<zarr::CodecSpec>> ConfiguredCodecs(const Config& config,
-                                                             const DType& dtype) {
+std::optional<std::vector<zarr::CodecSpec>> ConfiguredCodecs(const Config& config, const DType& dtype) {
   const int level = config.codec_level, format = config.zarr_format;
   std::vector<zarr::CodecSpec> codecs = PlainCodecs(dtype);
   switch (config.codec) {
@@ -144,16 +142,14 @@ std::optional<std::vector<zarr::CodecSpec>> ConfiguredCodecs(const Config& confi
       codecs.push_back(zarr::ZstdSpec(level < 0 ? zarr::kDefaultZstdLevel : level, format));
       break;
     case Config::Codec::kBlosc:
-      codecs.push_back(zarr::BloscSpec({"zstd", level < 0 ? 5 : level, zarr::BloscShuffle::kByte},
-                                       dtype, format));
+      codecs.push_back(zarr::BloscSpec({"zstd", level < 0 ? 5 : level, zarr::BloscShuffle::kByte}, dtype, format));
       break;
   }
   return codecs;
 }
 
 // The chunk, the codecs and the shape of a new array; and what `_hdf5` must say of them.
-Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, DatasetPlan* plan,
-                  Json* hdf5) {
+Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, DatasetPlan* plan, Json* hdf5) {
   zarr::ArrayMetadata& metadata = plan->metadata;
   const std::vector<uint64_t>& elem_dims = plan->element.elem_dims;
   const auto with_elem_dims = [&](std::vector<uint64_t> dims) {
@@ -171,10 +167,9 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, extent.dims.size()));
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
-  const PipelineTarget target{&metadata.dtype, elem_dims, chunk, metadata.zarr_format,
-                              config.strict};
-  const bool shards = std::any_of(filters.begin(), filters.end(),
-                                  [](const Filter& filter) { return IsShardFilter(filter.id); });
+  const PipelineTarget target{&metadata.dtype, elem_dims, chunk, metadata.zarr_format, config.strict};
+  const bool shards =
+      std::any_of(filters.begin(), filters.end(), [](const Filter& filter) { return IsShardFilter(filter.id); });
   // (A program that asks for shards says what is within them.)
   if (!configured || shards) {
     H5ZARR_ASSIGN_OR_RETURN(metadata.codecs, CodecsForFilters(filters, target));
@@ -191,9 +186,8 @@ Status PlanChunks(hid_t dcpl, const Extent& extent, const Config& config, Datase
   metadata.chunk_shape = with_elem_dims(chunk);
   (*hdf5)["maxshape"] = MaxShapeJson(extent.maxdims);
   if (config.shard != Config::Shard::kOff && metadata.zarr_format == 3) {
-    const HiddenShardRequest request{
-        extent.dims, extent.maxdims, chunk, plan->element.stored_bytes(),
-        config.shard == Config::Shard::kBytes ? config.shard_bytes : kAutoShardBytes};
+    const HiddenShardRequest request{extent.dims, extent.maxdims, chunk, plan->element.stored_bytes(),
+                                     config.shard == Config::Shard::kBytes ? config.shard_bytes : kAutoShardBytes};
     if (HideShards(request, elem_dims, &metadata)) {
       (*hdf5)["shard_hidden"] = true;
       plan->chunk_unit = zarr::ChunkUnit::kInner;
@@ -227,8 +221,8 @@ Result<Json> SequencesOfVlenArrays(const zarr::ArrayMetadata& metadata) {
   return Json();
 }
 
-Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
-                const std::optional<ElementMap>& element, DatasetHeader* header) {
+Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5, const std::optional<ElementMap>& element,
+                DatasetHeader* header) {
   const Json* recorded = zarr::FindMember(hdf5, "type");
   Json hdf5_type = recorded != nullptr ? *recorded : Json();
   // hdmf-zarr's convention for arrays of references, and ours for regions.
@@ -243,8 +237,7 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
   if (element) {
     header->element = *element;
   } else {
-    H5ZARR_ASSIGN_OR_RETURN(header->element,
-                            MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
+    H5ZARR_ASSIGN_OR_RETURN(header->element, MapFromZarr(metadata.dtype, metadata.shape, hdf5_type));
   }
   if (IsScalarByConvention(metadata)) header->element.elem_dims = {1};
   H5ZARR_ASSIGN_OR_RETURN(header->type, ReportedType(header->element));
@@ -253,13 +246,12 @@ Status ReadType(const zarr::ArrayMetadata& metadata, const Json& hdf5,
 
 // Whether arrays that do not say their maximum extents have none.
 bool IsUnlimited(const Config& config, bool writable) {
-  return config.maxshape == Config::MaxShape::kUnlimited ||
-         (config.maxshape == Config::MaxShape::kAuto && writable);
+  return config.maxshape == Config::MaxShape::kUnlimited || (config.maxshape == Config::MaxShape::kAuto && writable);
 }
 
 // Maximum extents: as recorded, else as the configuration has it for foreign arrays.
-Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<uint64_t>& chunk,
-                                      const Json& hdf5, const Config& config, bool writable) {
+Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<uint64_t>& chunk, const Json& hdf5,
+                                      const Config& config, bool writable) {
   std::vector<uint64_t> maxdims = extent.dims;
   const Json* recorded = zarr::FindMember(hdf5, "maxshape");
   if (recorded != nullptr) {
@@ -270,12 +262,10 @@ Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<ui
     for (std::size_t d = 0; d < maxdims.size(); ++d) {
       const Json& maximum = (*recorded)[d];
       if (!maximum.is_null() && !AsUnsigned(maximum)) {
-        return CorruptError("_hdf5.maxshape " + zarr::BriefJson(*recorded) +
-                            ": expected extents or null");
+        return CorruptError("_hdf5.maxshape " + zarr::BriefJson(*recorded) + ": expected extents or null");
       }
       // Another program may have let the array grow beyond what was recorded.
-      maxdims[d] =
-          maximum.is_null() ? H5S_UNLIMITED : std::max(*AsUnsigned(maximum), extent.dims[d]);
+      maxdims[d] = maximum.is_null() ? H5S_UNLIMITED : std::max(*AsUnsigned(maximum), extent.dims[d]);
     }
   } else if (IsUnlimited(config, writable)) {
     std::fill(maxdims.begin(), maxdims.end(), uint64_t{H5S_UNLIMITED});
@@ -287,8 +277,7 @@ Result<std::vector<uint64_t>> MaxDims(const Extent& extent, const std::vector<ui
   return maxdims;
 }
 
-Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims,
-                DatasetHeader* header) {
+Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& maxdims, DatasetHeader* header) {
   if (header->null_space) {
     header->space = Handle(H5Screate(H5S_NULL));
   } else if (dims.empty()) {
@@ -296,21 +285,18 @@ Status SetSpace(const std::vector<uint64_t>& dims, const std::vector<uint64_t>& 
   } else {
     const std::vector<hsize_t> current(dims.begin(), dims.end());
     const std::vector<hsize_t> maximum(maxdims.begin(), maxdims.end());
-    header->space =
-        Handle(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
+    header->space = Handle(H5Screate_simple(static_cast<int>(current.size()), current.data(), maximum.data()));
   }
   return header->space.valid() ? OkStatus() : Hdf5Failure("the array's extents");
 }
 
-Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Extent& extent,
-                 const Config& config, bool writable, DatasetHeader* header) {
+Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Extent& extent, const Config& config,
+                 bool writable, DatasetHeader* header) {
   const hid_t dcpl = header->shadow_dcpl.get();
   const ReportedChunk reported =
-      ChunkToReport(metadata, extent.dims.size(), H5Tget_size(header->type.get()),
-                    Hdf5Says(hdf5, "shard_hidden"));
+      ChunkToReport(metadata, extent.dims.size(), H5Tget_size(header->type.get()), Hdf5Says(hdf5, "shard_hidden"));
   header->chunk_unit = reported.unit;
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> maxdims,
-                          MaxDims(extent, reported.shape, hdf5, config, writable));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> maxdims, MaxDims(extent, reported.shape, hdf5, config, writable));
   H5ZARR_RETURN_IF_ERROR(SetSpace(extent.dims, maxdims, header));
   if (zarr::FindMember(hdf5, "maxshape") == nullptr && !writable && !IsUnlimited(config, writable)) {
     header->least_maximum = reported.shape;
@@ -321,8 +307,7 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
     return Hdf5Failure("the array's chunk");
   }
   // HDF5 takes no mandatory filter for elements of variable length.
-  const bool relaxed = H5Tget_class(header->type.get()) == H5T_VLEN ||
-                       H5Tis_variable_str(header->type.get()) > 0;
+  const bool relaxed = H5Tget_class(header->type.get()) == H5T_VLEN || H5Tis_variable_str(header->type.get()) > 0;
   const auto append = [&](std::vector<Filter> filters) {
     for (Filter& filter : filters) {
       if (relaxed) filter.flags |= H5Z_FLAG_OPTIONAL;
@@ -336,15 +321,13 @@ Status SetChunks(const zarr::ArrayMetadata& metadata, const Json& hdf5, const Ex
   std::vector<Filter> filters = FiltersForCodecs(reported.codecs, chunk.size());
   // HDF5's tools refuse to read a dataset with a filter the process lacks, though nothing here needs
   // it: such a filter is not reported. Those the plugin brings count as there.
-  std::erase_if(filters, [](const Filter& filter) {
-    return !BroughtByPlugin(filter.id) && H5Zfilter_avail(filter.id) <= 0;
-  });
+  std::erase_if(filters,
+                [](const Filter& filter) { return !BroughtByPlugin(filter.id) && H5Zfilter_avail(filter.id) <= 0; });
   return append(std::move(filters));
 }
 
 // Space and files of a dataset that is not chunked. Only with files of its own can it be extendible.
-Status SetContiguous(const Json& hdf5, const Extent& extent, const Config& config,
-                     DatasetHeader* header) {
+Status SetContiguous(const Json& hdf5, const Extent& extent, const Config& config, DatasetHeader* header) {
   const Json* external = zarr::FindMember(hdf5, "external");
   if (external == nullptr || header->layout != H5D_CONTIGUOUS) {
     return SetSpace(extent.dims, extent.dims, header);
@@ -369,8 +352,7 @@ Status SetContiguous(const Json& hdf5, const Extent& extent, const Config& confi
 Result<bool> ReadTypeOfSame(const zarr::ArrayMetadata& metadata, const Json& hdf5,
                             const std::optional<ElementMap>& element, DatasetHeader* header) {
   const std::vector<uint64_t>& shape = metadata.shape;
-  if (StringMember(hdf5, "space") == "null" &&
-      std::find(shape.begin(), shape.end(), 0) == shape.end()) {
+  if (StringMember(hdf5, "space") == "null" && std::find(shape.begin(), shape.end(), 0) == shape.end()) {
     return false;
   }
   const Status read = ReadType(metadata, hdf5, element, header);
@@ -384,33 +366,30 @@ Result<bool> ReadTypeOfSame(const zarr::ArrayMetadata& metadata, const Json& hdf
          maxshape->size() == shape.size() - header->element.elem_dims.size();
 }
 
-Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config,
-                                 bool writable, const std::optional<ElementMap>& element) {
+Result<DatasetHeader> MakeHeader(const zarr::ArrayMetadata& metadata, const Config& config, bool writable,
+                                 const std::optional<ElementMap>& element) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
   Json hdf5 = found != nullptr && found->is_object() ? *found : Json();
   DatasetHeader header;
   H5ZARR_ASSIGN_OR_RETURN(const bool same, ReadTypeOfSame(metadata, hdf5, element, &header));
   if (!same) {
     if (Tracing(TraceLevel::kDecisions)) {
-      Trace("an array's _hdf5 is left aside, it says what is not true of the array: " +
-            zarr::BriefJson(hdf5));
+      Trace("an array's _hdf5 is left aside, it says what is not true of the array: " + zarr::BriefJson(hdf5));
     }
     hdf5 = Json();
     header = DatasetHeader();
     H5ZARR_RETURN_IF_ERROR(ReadType(metadata, hdf5, element, &header));
   }
   Extent extent;
-  extent.dims.assign(
-      metadata.shape.begin(),
-      metadata.shape.end() - static_cast<std::ptrdiff_t>(header.element.elem_dims.size()));
+  extent.dims.assign(metadata.shape.begin(),
+                     metadata.shape.end() - static_cast<std::ptrdiff_t>(header.element.elem_dims.size()));
   header.null_space = StringMember(hdf5, "space") == "null";
   const std::string layout = StringMember(hdf5, "layout").value_or("chunked");
   header.layout = layout == "compact" ? H5D_COMPACT : H5D_CHUNKED;
   if (layout == "contiguous" || extent.dims.empty() || header.null_space) {
     header.layout = layout == "compact" ? H5D_COMPACT : H5D_CONTIGUOUS;
   }
-  header.alloc_time = AllocTimeFromName(StringMember(hdf5, "alloc_time").value_or(""))
-                          .value_or(H5D_ALLOC_TIME_DEFAULT);
+  header.alloc_time = AllocTimeFromName(StringMember(hdf5, "alloc_time").value_or("")).value_or(H5D_ALLOC_TIME_DEFAULT);
   header.shadow_dcpl = Handle(H5Pcreate(H5P_DATASET_CREATE));
   if (header.layout == H5D_CHUNKED) {
     H5ZARR_RETURN_IF_ERROR(SetChunks(metadata, hdf5, extent, config, writable, &header));
@@ -446,8 +425,8 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   plan.null_space = extent.space_class == H5S_NULL;
   H5ZARR_ASSIGN_OR_RETURN(plan.element, MapToZarr(type, config.zarr_format));
   if (plan.element.stored_bytes() > zarr::kMaxItemBytes) {
-    return UnsupportedError("elements of " + std::to_string(plan.element.stored_bytes()) +
-                            " bytes; at most " + zarr::kMaxItemText + " are supported");
+    return UnsupportedError("elements of " + std::to_string(plan.element.stored_bytes()) + " bytes; at most " +
+                            zarr::kMaxItemText + " are supported");
   }
   metadata.dtype = plan.element.dtype;
   Json hdf5 = Json::object();
@@ -457,8 +436,7 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   H5ZARR_RETURN_IF_ERROR(RewriteStorage(dcpl, extent.dims.empty(), &plan, &hdf5));
   H5ZARR_RETURN_IF_ERROR(PlanExternal(dcpl, &plan, &hdf5));
   H5ZARR_RETURN_IF_ERROR(PlanChunks(dcpl, extent, config, &plan, &hdf5));
-  H5ZARR_ASSIGN_OR_RETURN(metadata.fill,
-                          FillFromDcpl(dcpl, type, plan.element, config.zarr_format, &hdf5));
+  H5ZARR_ASSIGN_OR_RETURN(metadata.fill, FillFromDcpl(dcpl, type, plan.element, config.zarr_format, &hdf5));
   H5ZARR_RETURN_IF_ERROR(CheckFillSize(metadata, metadata.shape));
   if (hdf5.size() > 1) metadata.attributes["_hdf5"] = std::move(hdf5);
   if (plan.element.form == Form::kObjectReference) {
@@ -466,8 +444,7 @@ Result<DatasetPlan> MakePlan(hid_t type, hid_t space, hid_t dcpl, const Config& 
   } else if (plan.element.hdf5_type == "H5T_STD_REF_DSETREG") {
     metadata.attributes["_DTYPE"] = "region_reference";
   }
-  if (config.compound_struct && config.zarr_format == 3 &&
-      metadata.dtype.kind == DType::Kind::kStruct) {
+  if (config.compound_struct && config.zarr_format == 3 && metadata.dtype.kind == DType::Kind::kStruct) {
     H5ZARR_ASSIGN_OR_RETURN(const Json data_type, zarr::FormatDTypeV3(metadata.dtype));
     metadata.document = Json::object();
     metadata.document["data_type"] = AsStruct(data_type);
@@ -481,8 +458,8 @@ Result<DatasetPlan> PlanCreate(hid_t type, hid_t space, hid_t dcpl, const Config
   return host::CatchAll([&] { return MakePlan(type, space, dcpl, config); });
 }
 
-Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
-                               bool writable, const std::optional<ElementMap>& element) {
+Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config, bool writable,
+                               const std::optional<ElementMap>& element) {
   return host::CatchAll([&] { return MakeHeader(metadata, config, writable, element); });
 }
 
@@ -515,20 +492,19 @@ Result<Handle> RestoreDcpl(hid_t reported, H5D_layout_t layout, H5D_alloc_time_t
 Status CheckFillSize(const zarr::ArrayMetadata& metadata, std::span<const uint64_t> shape) {
   if (metadata.fill.block.empty()) return OkStatus();
   const std::optional<uint64_t> elems = CheckedProduct(shape);
-  const std::optional<uint64_t> bytes =
-      elems ? CheckedMul(*elems, metadata.dtype.item_bytes) : std::nullopt;
+  const std::optional<uint64_t> bytes = elems ? CheckedMul(*elems, metadata.dtype.item_bytes) : std::nullopt;
   if (bytes && *bytes <= kMaxStoredFillBytes) return OkStatus();
-  return UnsupportedError("a fill value whose array elements differ, which Zarr has no word for, in a "
-                          "dataset of more than 1 GiB: all of its chunks would have to be stored");
+  return UnsupportedError(
+      "a fill value whose array elements differ, which Zarr has no word for, in a "
+      "dataset of more than 1 GiB: all of its chunks would have to be stored");
 }
 
 ChunkForm FormOfStoredChunks(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
   const Json* found = zarr::FindMember(metadata.attributes, "_hdf5");
   const Json* recorded = found == nullptr ? nullptr : zarr::FindMember(*found, "type");
   const auto form = [&]() -> Result<ChunkForm> {
-    H5ZARR_ASSIGN_OR_RETURN(
-        const ElementMap map,
-        MapFromZarr(metadata.dtype, metadata.shape, recorded != nullptr ? *recorded : Json()));
+    H5ZARR_ASSIGN_OR_RETURN(const ElementMap map,
+                            MapFromZarr(metadata.dtype, metadata.shape, recorded != nullptr ? *recorded : Json()));
     if (map.form != Form::kPlain || H5Pget_layout(dcpl) != H5D_CHUNKED) return ChunkForm::kOther;
     const std::size_t rank = metadata.shape.size() - map.elem_dims.size();
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, ChunkOfDcpl(dcpl, rank));
@@ -543,8 +519,8 @@ ChunkForm FormOfStoredChunks(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
     const std::vector<zarr::CodecSpec>& codecs = is_object ? metadata.codecs : unit.codecs;
     if (SameBytes(codecs, filters)) return ChunkForm::kVerbatim;
-    const bool is_gzip = codecs.size() == 1 && zarr::BareName(codecs[0]) == "gzip" &&
-                         filters.size() == 1 && filters[0].id == H5Z_FILTER_DEFLATE;
+    const bool is_gzip = codecs.size() == 1 && zarr::BareName(codecs[0]) == "gzip" && filters.size() == 1 &&
+                         filters[0].id == H5Z_FILTER_DEFLATE;
     return is_gzip ? ChunkForm::kGzip : ChunkForm::kOther;
   };
   const Result<ChunkForm> result = host::CatchAll(form);

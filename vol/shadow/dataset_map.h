@@ -28,9 +28,9 @@ struct DatasetPlan {
   // H5D_ALLOC_TIME_DEFAULT where the program left it to HDF5 (H5Pequal sees the difference).
   H5D_layout_t layout = H5D_CONTIGUOUS;
   H5D_alloc_time_t alloc_time = H5D_ALLOC_TIME_DEFAULT;
-  bool null_space = false;  // a dataset without elements (H5S_NULL)
+  bool null_space = false;                                // a dataset without elements (H5S_NULL)
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;  // what HDF5's chunk is
-  bool external = false;    // raw data in files of its own (H5Pset_external)
+  bool external = false;                                  // raw data in files of its own (H5Pset_external)
 };
 
 // From what H5Dcreate was given. Chunked → chunk_shape; filter 480 → sharding_indexed; deflate,
@@ -58,15 +58,15 @@ struct DatasetHeader {
   bool null_space = false;
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
   bool external = false;
-  bool external_copied = false;  // the array has what the files had
+  bool external_copied = false;       // the array has what the files had
   std::vector<std::byte> fill_block;  // for the metadata's fill value, which no document says
   // Of an array for reading whose maximum extents in `space` are its extents, for nobody said any: others may let it
   // grow. The chunk, than which HDF5 knows no smaller maximum; else empty.
   std::vector<uint64_t> least_maximum;
 };
 // `element`: what the elements are where metadata does not say it (conventions.h).
-Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config,
-                               bool writable, const std::optional<ElementMap>& element = {});
+Result<DatasetHeader> PlanOpen(const zarr::ArrayMetadata& metadata, const Config& config, bool writable,
+                               const std::optional<ElementMap>& element = {});
 
 // The dataspace `space` without maximum extents; or with its extents as such, as DatasetHeader::least_maximum says.
 Result<Handle> WithoutMaximum(hid_t space);

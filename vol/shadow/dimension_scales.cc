@@ -89,13 +89,12 @@ void SetDimensionNames(DimensionNames names, zarr::ArrayMetadata* metadata) {
 }
 
 bool IsDimensionAttribute(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"CLASS", "NAME", "DIMENSION_LIST",
-                                                "REFERENCE_LIST", "DIMENSION_LABELS"};
+  static constexpr std::string_view kNames[] = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST",
+                                                "DIMENSION_LABELS"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string_view own_name,
-                                std::size_t rank) {
+DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string_view own_name, std::size_t rank) {
   DimensionState state;
   const Json recorded = Hdf5Member(metadata.attributes, "scale");
   if (recorded.is_string()) {
@@ -103,8 +102,7 @@ DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string
     state.scale_name = recorded.get<std::string>();
   } else if (recorded.is_boolean()) {
     state.is_scale = recorded.get<bool>();
-  } else if (rank == 1 && Hdf5Member(metadata.attributes, "scales").is_null() &&
-             !NamesAreLabels(metadata.attributes)) {
+  } else if (rank == 1 && Hdf5Member(metadata.attributes, "scales").is_null() && !NamesAreLabels(metadata.attributes)) {
     const DimensionNames names = DimensionNamesOf(metadata);
     state.is_scale = !names.empty() && names[0] == own_name;
     if (state.is_scale) state.scale_name = std::string(own_name);
@@ -112,8 +110,7 @@ DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string
   return state;
 }
 
-std::optional<std::vector<std::vector<std::string>>> RecordedScales(const Json& attributes,
-                                                                    std::size_t rank) {
+std::optional<std::vector<std::vector<std::string>>> RecordedScales(const Json& attributes, std::size_t rank) {
   std::vector<std::vector<std::string>> scales;
   const Json recorded = Hdf5Member(attributes, "scales");
   if (recorded.is_boolean() || NamesAreLabels(attributes)) return scales;
@@ -137,8 +134,7 @@ std::optional<std::vector<std::string>> RecordedLabels(const Json& attributes, s
   return labels;
 }
 
-DimensionNames NamesFromState(const DimensionState& state, std::string_view own_name,
-                              std::size_t rank) {
+DimensionNames NamesFromState(const DimensionState& state, std::string_view own_name, std::size_t rank) {
   DimensionNames names(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     if (i < state.labels.size() && !state.labels[i].empty()) {
@@ -159,9 +155,7 @@ std::string BareDimensionName(uint64_t extent) {
   return std::string(kBareDimension) + digits;
 }
 
-bool IsBareDimensionName(std::string_view scale_name) {
-  return scale_name.starts_with(kBareDimension);
-}
+bool IsBareDimensionName(std::string_view scale_name) { return scale_name.starts_with(kBareDimension); }
 
 zarr::ArrayMetadata MakeBareDimension(const std::string& name, uint64_t extent, int zarr_format) {
   zarr::ArrayMetadata metadata;
@@ -180,14 +174,12 @@ Result<Json> DocumentOfBareDimension(const zarr::ArrayMetadata& metadata) {
   H5ZARR_ASSIGN_OR_RETURN(const zarr::MetadataTexts texts, zarr::FormatArray(metadata));
   H5ZARR_ASSIGN_OR_RETURN(Json document, zarr::ParseJson(texts.document, "a dimension"));
   if (metadata.zarr_format == 2 && !texts.attributes.empty()) {
-    H5ZARR_ASSIGN_OR_RETURN(document["attributes"],
-                            zarr::ParseJson(texts.attributes, "a dimension"));
+    H5ZARR_ASSIGN_OR_RETURN(document["attributes"], zarr::ParseJson(texts.attributes, "a dimension"));
   }
   return document;
 }
 
-Result<zarr::ArrayMetadata> BareDimensionFromDocument(const Json& document, const std::string& name,
-                                                      int zarr_format,
+Result<zarr::ArrayMetadata> BareDimensionFromDocument(const Json& document, const std::string& name, int zarr_format,
                                                       std::optional<uint64_t> extent) {
   const std::string what = "_hdf5.dimensions: '" + name + "'";
   if (!document.is_object()) return CorruptError(what + ": expected an array's document");
@@ -198,10 +190,9 @@ Result<zarr::ArrayMetadata> BareDimensionFromDocument(const Json& document, cons
     Json array = document;
     array.erase("attributes");
     const Json* attributes = zarr::FindMember(document, "attributes");
-    H5ZARR_ASSIGN_OR_RETURN(
-        metadata,
-        zarr::ParseArrayV2(zarr::DumpJson(array, -1),
-                           attributes == nullptr ? "" : zarr::DumpJson(*attributes, -1), what));
+    H5ZARR_ASSIGN_OR_RETURN(metadata,
+                            zarr::ParseArrayV2(zarr::DumpJson(array, -1),
+                                               attributes == nullptr ? "" : zarr::DumpJson(*attributes, -1), what));
   }
   if (metadata.rank() != 1) return CorruptError(what + ": expected one dimension");
   if (extent && metadata.shape[0] != *extent) {
@@ -221,8 +212,7 @@ void DimensionCensus::Add(const zarr::ArrayMetadata& metadata) {
     if (!first && known->second != metadata.shape[i]) known->second.reset();
     used.push_back(*names[i]);
   }
-  const bool recorded = !Hdf5Member(metadata.attributes, "scales").is_null() ||
-                        NamesAreLabels(metadata.attributes);
+  const bool recorded = !Hdf5Member(metadata.attributes, "scales").is_null() || NamesAreLabels(metadata.attributes);
   if (!recorded && !used.empty() && used.size() == metadata.rank()) {
     users_.push_back(std::move(used));
   }

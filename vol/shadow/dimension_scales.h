@@ -49,18 +49,15 @@ struct DimensionState {
 
 // What `metadata` says by itself of an array called `own_name` with `rank` dimensions in HDF5:
 // its role from `_hdf5.scale` or else from its names; nothing attached, no labels.
-DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string_view own_name,
-                                std::size_t rank);
+DimensionState RoleFromMetadata(const zarr::ArrayMetadata& metadata, std::string_view own_name, std::size_t rank);
 
 // `_hdf5.scales` (paths or false) and `_hdf5.labels` where they are there and have the form.
-std::optional<std::vector<std::vector<std::string>>> RecordedScales(const Json& attributes,
-                                                                    std::size_t rank);
+std::optional<std::vector<std::vector<std::string>>> RecordedScales(const Json& attributes, std::size_t rank);
 std::optional<std::vector<std::string>> RecordedLabels(const Json& attributes, std::size_t rank);
 
 // The names that a state gives the dimensions of array `own_name`: labels go before scales, a
 // scale's own dimension has its own name.
-DimensionNames NamesFromState(const DimensionState& state, std::string_view own_name,
-                              std::size_t rank);
+DimensionNames NamesFromState(const DimensionState& state, std::string_view own_name, std::size_t rank);
 
 // NAME of a bare dimension, as netCDF writes it; and whether a NAME is such a one.
 std::string BareDimensionName(uint64_t extent);
@@ -70,8 +67,7 @@ zarr::ArrayMetadata MakeBareDimension(const std::string& name, uint64_t extent, 
 // An array's document as a member of its group's `_hdf5.dimensions`, and back with `extent` where
 // that is given. kCorrupt, kUnsupported as for any document.
 Result<Json> DocumentOfBareDimension(const zarr::ArrayMetadata& metadata);
-Result<zarr::ArrayMetadata> BareDimensionFromDocument(const Json& document, const std::string& name,
-                                                      int zarr_format,
+Result<zarr::ArrayMetadata> BareDimensionFromDocument(const Json& document, const std::string& name, int zarr_format,
                                                       std::optional<uint64_t> extent);
 
 // Gathers the dimensions of a group's arrays, one after the other.

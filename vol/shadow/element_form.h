@@ -33,8 +33,8 @@ class ElementForm {
   // Elements one behind the other as nested lists of `dims`; from `depth` on.
   Result<Json> ListsToJson(const std::vector<hsize_t>& dims, std::size_t depth, const std::byte* first,
                            const ReferenceResolver& references) const;
-  Status ListsFromJson(const Json& json, const std::vector<hsize_t>& dims, std::size_t depth,
-                       std::byte* first, const ReferenceResolver& references) const;
+  Status ListsFromJson(const Json& json, const std::vector<hsize_t>& dims, std::size_t depth, std::byte* first,
+                       const ReferenceResolver& references) const;
 
  private:
   struct Member;

@@ -27,12 +27,11 @@ uint64_t StrideBytes(const std::vector<hsize_t>& dims, std::size_t depth, std::s
 
 }  // namespace
 
-ElementForm::ElementForm(hid_t type)
-    : type_(type), class_(TypeClass(type)), size_bytes_(H5Tget_size(type)) {
+ElementForm::ElementForm(hid_t type) : type_(type), class_(TypeClass(type)), size_bytes_(H5Tget_size(type)) {
   switch (class_) {
-    case H5T_INTEGER: case H5T_BITFIELD: case H5T_FLOAT:
-      number_.emplace(type);
-      break;
+    case H5T_INTEGER:
+    case H5T_BITFIELD:
+    case H5T_FLOAT: number_.emplace(type); break;
     case H5T_ENUM:
       base_ = Handle(H5Tget_super(type));
       number_.emplace(base_.get());
@@ -46,7 +45,8 @@ ElementForm::ElementForm(hid_t type)
       is_variable_ = H5Tis_variable_str(type) > 0;
       padding_ = H5Tget_strpad(type);
       break;
-    case H5T_VLEN: case H5T_ARRAY:
+    case H5T_VLEN:
+    case H5T_ARRAY:
       base_ = Handle(H5Tget_super(type));
       item_ = std::make_unique<ElementForm>(base_.get());
       if (class_ == H5T_ARRAY) dims_ = ArrayDims(type);
@@ -82,7 +82,8 @@ Status ElementForm::StringFromJson(const Json& json, void* element) const {
   if (!text) return BadElement(json, type_);
   if (is_variable_) {
     if (text->find('\0') != std::string::npos) {
-      return UnsupportedError("text " + zarr::BriefJson(json) + " has a NUL in it: HDF5's strings of variable "
+      return UnsupportedError("text " + zarr::BriefJson(json) +
+                              " has a NUL in it: HDF5's strings of variable "
                               "length end there");
     }
     char* copy = static_cast<char*>(std::malloc(text->size() + 1));
@@ -97,46 +98,39 @@ Status ElementForm::StringFromJson(const Json& json, void* element) const {
   return OkStatus();
 }
 
-Result<Json> ElementForm::ListsToJson(const std::vector<hsize_t>& dims, std::size_t depth,
-                                      const std::byte* first,
+Result<Json> ElementForm::ListsToJson(const std::vector<hsize_t>& dims, std::size_t depth, const std::byte* first,
                                       const ReferenceResolver& references) const {
   if (depth == dims.size()) return ToJson(first, references);
   const uint64_t stride_bytes = StrideBytes(dims, depth, size_bytes_);
   Json list = Json::array();
   for (uint64_t i = 0; i < dims[depth]; ++i) {
-    H5ZARR_ASSIGN_OR_RETURN(
-        Json row, ListsToJson(dims, depth + 1, first + i * stride_bytes, references));
+    H5ZARR_ASSIGN_OR_RETURN(Json row, ListsToJson(dims, depth + 1, first + i * stride_bytes, references));
     list.push_back(std::move(row));
   }
   return list;
 }
 
-Status ElementForm::ListsFromJson(const Json& json, const std::vector<hsize_t>& dims,
-                                  std::size_t depth, std::byte* first,
-                                  const ReferenceResolver& references) const {
+Status ElementForm::ListsFromJson(const Json& json, const std::vector<hsize_t>& dims, std::size_t depth,
+                                  std::byte* first, const ReferenceResolver& references) const {
   if (depth == dims.size()) return FromJson(json, first, references);
   if (!json.is_array() || json.size() != dims[depth]) {
-    return CorruptError("value " + zarr::BriefJson(json) + ": expected a list of " +
-                        std::to_string(dims[depth]));
+    return CorruptError("value " + zarr::BriefJson(json) + ": expected a list of " + std::to_string(dims[depth]));
   }
   const uint64_t stride_bytes = StrideBytes(dims, depth, size_bytes_);
   for (uint64_t i = 0; i < dims[depth]; ++i) {
-    H5ZARR_RETURN_IF_ERROR(
-        ListsFromJson(json[i], dims, depth + 1, first + i * stride_bytes, references));
+    H5ZARR_RETURN_IF_ERROR(ListsFromJson(json[i], dims, depth + 1, first + i * stride_bytes, references));
   }
   return OkStatus();
 }
 
-Result<Json> ElementForm::SequenceToJson(const void* element,
-                                         const ReferenceResolver& references) const {
+Result<Json> ElementForm::SequenceToJson(const void* element, const ReferenceResolver& references) const {
   hvl_t sequence;
   std::memcpy(&sequence, element, sizeof(sequence));
   if (sequence.p == nullptr) return Json(Json::array());
   return item_->ListsToJson({sequence.len}, 0, static_cast<const std::byte*>(sequence.p), references);
 }
 
-Status ElementForm::SequenceFromJson(const Json& json, void* element,
-                                     const ReferenceResolver& references) const {
+Status ElementForm::SequenceFromJson(const Json& json, void* element, const ReferenceResolver& references) const {
   if (!json.is_array()) return BadElement(json, type_);
   hvl_t sequence{json.size(), nullptr};
   if (json.empty()) {
@@ -150,29 +144,24 @@ Status ElementForm::SequenceFromJson(const Json& json, void* element,
   return item_->ListsFromJson(json, {json.size()}, 0, static_cast<std::byte*>(sequence.p), references);
 }
 
-Result<Json> ElementForm::CompoundToJson(const std::byte* element,
-                                         const ReferenceResolver& references) const {
+Result<Json> ElementForm::CompoundToJson(const std::byte* element, const ReferenceResolver& references) const {
   Json list = Json::array();
   for (const Member& member : members_) {
-    H5ZARR_ASSIGN_OR_RETURN(Json json,
-                            member.form.ToJson(element + member.offset_bytes, references));
+    H5ZARR_ASSIGN_OR_RETURN(Json json, member.form.ToJson(element + member.offset_bytes, references));
     list.push_back(std::move(json));
   }
   return list;
 }
 
-Status ElementForm::CompoundFromJson(const Json& json, std::byte* element,
-                                     const ReferenceResolver& references) const {
+Status ElementForm::CompoundFromJson(const Json& json, std::byte* element, const ReferenceResolver& references) const {
   if (!json.is_array() || json.size() != members_.size()) return BadElement(json, type_);
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    H5ZARR_RETURN_IF_ERROR(
-        members_[i].form.FromJson(json[i], element + members_[i].offset_bytes, references));
+    H5ZARR_RETURN_IF_ERROR(members_[i].form.FromJson(json[i], element + members_[i].offset_bytes, references));
   }
   return OkStatus();
 }
 
-Result<Json> ElementForm::ReferenceToJson(const void* element,
-                                          const ReferenceResolver& references) const {
+Result<Json> ElementForm::ReferenceToJson(const void* element, const ReferenceResolver& references) const {
   const auto* bytes = static_cast<const unsigned char*>(element);
   if (std::all_of(bytes, bytes + size_bytes_, [](unsigned char b) { return b == 0; })) {
     return Json("");
@@ -182,8 +171,7 @@ Result<Json> ElementForm::ReferenceToJson(const void* element,
   return TextToJson(references.to_path(element));
 }
 
-Status ElementForm::ReferenceFromJson(const Json& json, void* element,
-                                      const ReferenceResolver& references) const {
+Status ElementForm::ReferenceFromJson(const Json& json, void* element, const ReferenceResolver& references) const {
   std::memset(element, 0, size_bytes_);
   if (json == "") return OkStatus();
   if (!references.from_path) return BadElement(json, type_);
@@ -214,14 +202,17 @@ Status ElementForm::ComplexFromJson(const Json& json, std::byte* element) const 
 Result<Json> ElementForm::ToJson(const void* element, const ReferenceResolver& references) const {
   const auto* bytes = static_cast<const std::byte*>(element);
   switch (class_) {
-    case H5T_INTEGER: case H5T_BITFIELD: case H5T_FLOAT: return number_->ToJson(element);
+    case H5T_INTEGER:
+    case H5T_BITFIELD:
+    case H5T_FLOAT: return number_->ToJson(element);
     case H5T_STRING: return StringToJson(element);
     case H5T_ENUM: {
       H5ZARR_ASSIGN_OR_RETURN(Json number, number_->ToJson(element));
       if (is_bool_ && (number == 0 || number == 1)) return Json(number == 1);
       return number;
     }
-    case H5T_OPAQUE: case H5T_TIME: return BytesElementToJson(element, size_bytes_);
+    case H5T_OPAQUE:
+    case H5T_TIME: return BytesElementToJson(element, size_bytes_);
     case H5T_COMPOUND: return CompoundToJson(bytes, references);
     case H5T_VLEN: return SequenceToJson(element, references);
     case H5T_REFERENCE: return ReferenceToJson(element, references);
@@ -231,17 +222,19 @@ Result<Json> ElementForm::ToJson(const void* element, const ReferenceResolver& r
   }
 }
 
-Status ElementForm::FromJson(const Json& json, void* element,
-                             const ReferenceResolver& references) const {
+Status ElementForm::FromJson(const Json& json, void* element, const ReferenceResolver& references) const {
   auto* bytes = static_cast<std::byte*>(element);
   switch (class_) {
-    case H5T_INTEGER: case H5T_BITFIELD: case H5T_FLOAT: return number_->FromJson(json, element);
+    case H5T_INTEGER:
+    case H5T_BITFIELD:
+    case H5T_FLOAT: return number_->FromJson(json, element);
     case H5T_STRING: return StringFromJson(json, element);
     case H5T_ENUM: {
       const bool truth = json.is_boolean() && is_bool_;
       return number_->FromJson(truth ? Json(json.get<bool>() ? 1u : 0u) : json, element);
     }
-    case H5T_OPAQUE: case H5T_TIME: return BytesElementFromJson(json, element, size_bytes_);
+    case H5T_OPAQUE:
+    case H5T_TIME: return BytesElementFromJson(json, element, size_bytes_);
     case H5T_COMPOUND: return CompoundFromJson(json, bytes, references);
     case H5T_VLEN: return SequenceFromJson(json, element, references);
     case H5T_REFERENCE: return ReferenceFromJson(json, element, references);
@@ -255,8 +248,7 @@ Result<Json> ElementToJson(hid_t type, const void* element, const ReferenceResol
   return ElementForm(type).ToJson(element, references);
 }
 
-Status ElementFromJson(const Json& json, hid_t type, void* element,
-                       const ReferenceResolver& references) {
+Status ElementFromJson(const Json& json, hid_t type, void* element, const ReferenceResolver& references) {
   return ElementForm(type).FromJson(json, element, references);
 }
 

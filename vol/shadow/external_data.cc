@@ -23,8 +23,8 @@ Result<Handle> SelectBox(const Box& box, std::span<const uint64_t> shape, std::s
   const std::vector<hsize_t> start(box.start.begin(), box.start.begin() + rank);
   const std::vector<hsize_t> count(box.count.begin(), box.count.begin() + rank);
   Handle space(H5Screate_simple(static_cast<int>(rank), extent.data(), nullptr));
-  if (!space.valid() || H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr,
-                                            count.data(), nullptr) < 0) {
+  if (!space.valid() ||
+      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0) {
     return Hdf5Failure("a selection of external data");
   }
   return space;
@@ -68,8 +68,7 @@ bool Advance(std::span<const uint64_t> shape, std::span<const uint64_t> chunk, B
 
 }  // namespace
 
-Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& element,
-                              zarr::Array* array) {
+Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& element, zarr::Array* array) {
   const std::span<const uint64_t> shape = array->shape();
   const std::span<const uint64_t> chunk = array->chunk_shape();
   if (std::find(shape.begin(), shape.end(), uint64_t{0}) != shape.end()) return true;
@@ -90,8 +89,8 @@ Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& elem
       void* under = dataset.under;
       hid_t mem_type = type.get(), mem = mem_space.get(), file = file_space.get();
       void* target = packed.data();
-      if (H5VLdataset_read(1, &under, host::NativeConnector(), &mem_type, &mem, &file,
-                           host::DefaultDxpl(), &target, nullptr) < 0) {
+      if (H5VLdataset_read(1, &under, host::NativeConnector(), &mem_type, &mem, &file, host::DefaultDxpl(), &target,
+                           nullptr) < 0) {
         return false;
       }
     }

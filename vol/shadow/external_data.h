@@ -14,8 +14,7 @@
 namespace h5zarr::shadow {
 
 // Copies what the files hold into the array, a chunk at a time. False when they can't be read (yet).
-Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& element,
-                              zarr::Array* array);
+Result<bool> CopyExternalData(host::NativeObject dataset, const ElementMap& element, zarr::Array* array);
 
 }  // namespace h5zarr::shadow
 

@@ -100,8 +100,7 @@ Result<std::vector<std::byte>> BlockFromJson(const Json& list, const ElementMap&
   }
   std::vector<std::byte> block;
   for (const Json& value : list) {
-    H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue one,
-                            zarr::ParseFillValue(value, map.dtype, kKeptFillFormat));
+    H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue one, zarr::ParseFillValue(value, map.dtype, kKeptFillFormat));
     block.insert(block.end(), one.bytes.begin(), one.bytes.end());
   }
   return block;
@@ -176,21 +175,19 @@ Status SetPlainFill(const zarr::FillValue& fill, const ElementMap& map, hid_t dc
   H5ZARR_ASSIGN_OR_RETURN(const Handle stored, StoredType(map));
   // LINDI's scalars have a dimension of 1 that HDF5 does not show.
   const uint64_t size_bytes = H5Tget_size(stored.get());
-  if (fill.bytes.size() % map.dtype.item_bytes != 0 || fill.bytes.empty() ||
-      size_bytes % fill.bytes.size() != 0) {
+  if (fill.bytes.size() % map.dtype.item_bytes != 0 || fill.bytes.empty() || size_bytes % fill.bytes.size() != 0) {
     return InternalError("a fill value of another size than the elements");
   }
   // HDF5's headers hold no larger ones; and zero, its default, need not be said.
-  const bool is_zero = std::all_of(fill.bytes.begin(), fill.bytes.end(),
-                                   [](std::byte byte) { return byte == std::byte{0}; });
+  const bool is_zero =
+      std::all_of(fill.bytes.begin(), fill.bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
   if (is_zero && size_bytes > kMaxHeaderFillBytes) return OkStatus();
   std::vector<std::byte> bytes(size_bytes);
   FillContiguous(bytes, fill.bytes);
   if (map.form == Form::kUtf32) {
     for (const Utf32Part& part : Utf32Parts(map.dtype)) {
       for (uint64_t i = 0; i < part.texts; ++i) {
-        Utf32ToUtf8(MutableByteSpan(bytes).subspan(part.offset_bytes + i * part.text_bytes,
-                                                   part.text_bytes),
+        Utf32ToUtf8(MutableByteSpan(bytes).subspan(part.offset_bytes + i * part.text_bytes, part.text_bytes),
                     part.endian);
       }
     }
@@ -215,8 +212,8 @@ Status SetSequenceFill(const zarr::FillValue& fill, const ElementMap& map, bool 
   H5ZARR_ASSIGN_OR_RETURN(const Handle item, StoredItemType(map));
   const std::size_t item_bytes = H5Tget_size(item.get());
   if (fill.bytes.size() % item_bytes != 0) {
-    return CorruptError("fill value of " + std::to_string(fill.bytes.size()) +
-                        " bytes for items of " + std::to_string(item_bytes));
+    return CorruptError("fill value of " + std::to_string(fill.bytes.size()) + " bytes for items of " +
+                        std::to_string(item_bytes));
   }
   if (foreign) return SetNoFill(map, dcpl);
   std::vector<std::byte> items = fill.bytes;
@@ -267,8 +264,7 @@ Status FillTimeFromJson(const Json& hdf5, hid_t dcpl) {
 
 }  // namespace
 
-Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format,
-                                     Json* hdf5) {
+Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format, Json* hdf5) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
   H5D_fill_time_t time = H5D_FILL_TIME_ERROR;
   if (H5Pfill_value_defined(dcpl, &defined) < 0 || H5Pget_fill_time(dcpl, &time) < 0) {
@@ -303,8 +299,7 @@ Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& m
   return fill;
 }
 
-Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5,
-                  hid_t dcpl) {
+Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5, hid_t dcpl) {
   H5ZARR_RETURN_IF_ERROR(FillTimeFromJson(hdf5, dcpl));
   const Json* kept = zarr::FindMember(hdf5, "fill");
   if (kept != nullptr && kept->is_object()) {
@@ -315,8 +310,7 @@ Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json
     }
     const Json* value = zarr::FindMember(*kept, "value");
     if (value == nullptr) return CorruptError("_hdf5.fill has no value");
-    H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue user,
-                            zarr::ParseFillValue(*value, map.dtype, kKeptFillFormat));
+    H5ZARR_ASSIGN_OR_RETURN(const zarr::FillValue user, zarr::ParseFillValue(*value, map.dtype, kKeptFillFormat));
     return SetUserFill(user, map, false, dcpl);
   }
   const std::string kind = StringMember(hdf5, "fill").value_or("user");
@@ -348,8 +342,7 @@ Status FillToJson(hid_t dcpl, hid_t type, Json* hdf5) {
   if (defined == H5D_FILL_VALUE_USER_DEFINED) {
     MemoryValue value(Handle(H5Tcopy(type)));
     H5ZARR_RETURN_IF_ERROR(ReadFill(dcpl, &value));
-    H5ZARR_ASSIGN_OR_RETURN((*hdf5)["fill_value"],
-                            ElementToJson(type, value.data(), NoReferences()));
+    H5ZARR_ASSIGN_OR_RETURN((*hdf5)["fill_value"], ElementToJson(type, value.data(), NoReferences()));
   }
   return FillTimeToJson(dcpl, hdf5);
 }

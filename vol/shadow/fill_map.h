@@ -14,8 +14,7 @@ namespace h5zarr::shadow {
 // The fill value of `dcpl` as stored; what Zarr cannot say of it is added to `hdf5` (fill:
 // "default" or "undefined"; a value for each element of an array; fill_time). kUnsupported for a fill that
 // Zarr has no value for: references, numbers without a name.
-Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format,
-                                     Json* hdf5);
+Result<zarr::FillValue> FillFromDcpl(hid_t dcpl, hid_t type, const ElementMap& map, int zarr_format, Json* hdf5);
 
 // Gives `dcpl` the fill value and fill time that `fill` and `hdf5` (may be null) say.
 Status FillToDcpl(const zarr::FillValue& fill, const ElementMap& map, const Json& hdf5, hid_t dcpl);

@@ -53,8 +53,8 @@ unsigned WordOr(const std::vector<unsigned>& words, std::size_t index, unsigned 
 
 // Filters whose effect codecs have without this process having the filter.
 bool HasOwnCodec(int id) {
-  return id == H5Z_FILTER_DEFLATE || id == H5Z_FILTER_SHUFFLE || id == H5Z_FILTER_FLETCHER32 ||
-         id == kZstd || id == kBlosc || id == kBitshuffle || id == kShard;
+  return id == H5Z_FILTER_DEFLATE || id == H5Z_FILTER_SHUFFLE || id == H5Z_FILTER_FLETCHER32 || id == kZstd ||
+         id == kBlosc || id == kBitshuffle || id == kShard;
 }
 
 // Builds a chain filter by filter. HDF5's shuffle joins the compressor behind it (as blosc, which
@@ -72,16 +72,12 @@ class ChainBuilder {
   bool TakeShuffle() { return std::exchange(shuffled_, false) && !dtype().is_vlen(); }
   void AddBlosc(BloscOptions options) { chain_.push_back(BloscSpec(options, dtype(), format())); }
   void AddZstd(int64_t level) {
-    if (TakeShuffle())
-      AddBlosc({"zstd", BloscLevelOfZstd(level), BloscShuffle::kByte});
-    else
-      chain_.push_back(ZstdSpec(level, format()));
+    if (TakeShuffle()) AddBlosc({"zstd", BloscLevelOfZstd(level), BloscShuffle::kByte});
+    else chain_.push_back(ZstdSpec(level, format()));
   }
   void AddDeflate(int64_t level) {
-    if (TakeShuffle())
-      AddBlosc({"zlib", level, BloscShuffle::kByte});
-    else
-      chain_.push_back(DeflateSpec(level, format()));
+    if (TakeShuffle()) AddBlosc({"zlib", level, BloscShuffle::kByte});
+    else chain_.push_back(DeflateSpec(level, format()));
   }
   void AddUserBlosc(const std::vector<unsigned>& words);
   void AddBitshuffle(const std::vector<unsigned>& words);
@@ -120,8 +116,7 @@ void ChainBuilder::AddUserBlosc(const std::vector<unsigned>& words) {
   if (options.cname == "snappy") options.cname = "lz4";  // few builds of blosc still have snappy
   options.clevel = std::min(WordOr(words, 4, 5), 9u);
   options.shuffle = static_cast<BloscShuffle>(std::min(WordOr(words, 5, 1), 2u));
-  if (TakeShuffle() && options.shuffle == BloscShuffle::kNone)
-    options.shuffle = BloscShuffle::kByte;
+  if (TakeShuffle() && options.shuffle == BloscShuffle::kNone) options.shuffle = BloscShuffle::kByte;
   AddBlosc(std::move(options));
 }
 
@@ -132,8 +127,7 @@ void ChainBuilder::AddBitshuffle(const std::vector<unsigned>& words) {
   switch (WordOr(words, first + 1, 0)) {
     case 2: AddBlosc({"lz4", 5, BloscShuffle::kBit}); break;
     case 3:
-      AddBlosc({"zstd", BloscLevelOfZstd(static_cast<int32_t>(WordOr(words, first + 2, 3))),
-                BloscShuffle::kBit});
+      AddBlosc({"zstd", BloscLevelOfZstd(static_cast<int32_t>(WordOr(words, first + 2, 3))), BloscShuffle::kBit});
       break;
     default: break;  // it only moves bits
   }
@@ -144,11 +138,9 @@ Status ChainBuilder::AddShard(const Filter& filter) {
     return UnsupportedError("filter 480: Zarr v2 has no shards; use zarr_format=3");
   }
   if (sharding_ || !chain_.empty()) {
-    return InvalidArgumentError(
-        "filter 480: no compressor may stand before it; inner codecs are words of its own");
+    return InvalidArgumentError("filter 480: no compressor may stand before it; inner codecs are words of its own");
   }
-  H5ZARR_ASSIGN_OR_RETURN(sharding_,
-                          ShardingFromWords(filter.cd_values, dtype(), target_.chunk_shape));
+  H5ZARR_ASSIGN_OR_RETURN(sharding_, ShardingFromWords(filter.cd_values, dtype(), target_.chunk_shape));
   // A program's shuffle before it is meant for its inner chunks.
   if (!TakeShuffle() || sharding_->inner_codecs.empty()) return OkStatus();
   CodecSpec& codec = sharding_->inner_codecs.front();
@@ -187,25 +179,20 @@ Result<std::vector<CodecSpec>> ChainBuilder::Finish() {
   if (!chain_.empty()) return InvalidArgumentError("filter 480: no compressor may follow it");
   // Inside, or a part of a shard could not be read without all of it.
   if (checksum_) sharding_->inner_codecs.push_back(ChecksumSpec(format()));
-  sharding_->inner_shape.insert(sharding_->inner_shape.end(), target_.elem_dims.begin(),
-                                target_.elem_dims.end());
+  sharding_->inner_shape.insert(sharding_->inner_shape.end(), target_.elem_dims.begin(), target_.elem_dims.end());
   return std::vector<CodecSpec>{ShardingToCodec(*sharding_, ArrayToBytesSpec(dtype()))};
 }
 
-Filter OptionalFilter(int id, std::vector<unsigned> cd_values) {
-  return {id, H5Z_FLAG_OPTIONAL, std::move(cd_values)};
-}
+Filter OptionalFilter(int id, std::vector<unsigned> cd_values) { return {id, H5Z_FLAG_OPTIONAL, std::move(cd_values)}; }
 
 std::optional<Filter> FilterForCodec(const CodecSpec& codec, std::size_t rank) {
   const std::string_view name = BareName(codec);
   if (name == "gzip" || name == "zlib") {
     const int64_t level = LevelOf(codec, "level", name == "gzip" ? 6 : 1);
-    return OptionalFilter(H5Z_FILTER_DEFLATE,
-                          {static_cast<unsigned>(level < 0 ? 6 : std::min<int64_t>(level, 9))});
+    return OptionalFilter(H5Z_FILTER_DEFLATE, {static_cast<unsigned>(level < 0 ? 6 : std::min<int64_t>(level, 9))});
   }
   if (name == "zstd") {
-    const int64_t level =
-        std::clamp<int64_t>(LevelOf(codec, "level", kDefaultZstdLevel), -131072, 22);
+    const int64_t level = std::clamp<int64_t>(LevelOf(codec, "level", kDefaultZstdLevel), -131072, 22);
     return OptionalFilter(kZstd, {static_cast<unsigned>(level)});
   }
   if (name == "shuffle") return OptionalFilter(H5Z_FILTER_SHUFFLE, {});
@@ -215,9 +202,9 @@ std::optional<Filter> FilterForCodec(const CodecSpec& codec, std::size_t rank) {
     if (!options) return std::nullopt;
     const auto found = std::find(std::begin(kBloscNames), std::end(kBloscNames), options->cname);
     if (found == std::end(kBloscNames)) return std::nullopt;
-    return OptionalFilter(kBlosc, {0, 0, 0, 0, static_cast<unsigned>(options->clevel),
-                                   static_cast<unsigned>(options->shuffle),
-                                   static_cast<unsigned>(found - std::begin(kBloscNames))});
+    return OptionalFilter(kBlosc,
+                          {0, 0, 0, 0, static_cast<unsigned>(options->clevel), static_cast<unsigned>(options->shuffle),
+                           static_cast<unsigned>(found - std::begin(kBloscNames))});
   }
   if (name == "sharding_indexed") {
     const std::optional<Sharding> sharding = ShardingFromCodec(codec);
@@ -241,17 +228,10 @@ Filter Normalized(const Filter& filter) {
       if (normal.cd_values.size() > 1) normal.cd_values.resize(1);
       break;
     case kBlosc:
-      normal.cd_values = {0,
-                          0,
-                          0,
-                          0,
-                          WordOr(filter.cd_values, 4, 5),
-                          WordOr(filter.cd_values, 5, 1),
-                          WordOr(filter.cd_values, 6, 0)};
+      normal.cd_values = {
+          0, 0, 0, 0, WordOr(filter.cd_values, 4, 5), WordOr(filter.cd_values, 5, 1), WordOr(filter.cd_values, 6, 0)};
       break;
-    case kShard:
-      normal.cd_values = UserWords(filter.cd_values);
-      break;
+    case kShard: normal.cd_values = UserWords(filter.cd_values); break;
     default: break;
   }
   return normal;
@@ -267,13 +247,12 @@ Result<std::vector<Filter>> FiltersOfDcpl(hid_t dcpl) {
     Filter filter;
     filter.cd_values.resize(kMaxCdValues);
     std::size_t cd_count = kMaxCdValues;
-    filter.id =
-        static_cast<int>(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &filter.flags, &cd_count,
-                                        filter.cd_values.data(), 0, nullptr, nullptr));
+    filter.id = static_cast<int>(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &filter.flags, &cd_count,
+                                                filter.cd_values.data(), 0, nullptr, nullptr));
     if (filter.id < 0) return Hdf5Failure("a filter of a property list");
     if (cd_count > kMaxCdValues) {
-      return UnsupportedError("filter " + std::to_string(filter.id) + " with " +
-                              std::to_string(cd_count) + " parameters; at most 256 can be kept");
+      return UnsupportedError("filter " + std::to_string(filter.id) + " with " + std::to_string(cd_count) +
+                              " parameters; at most 256 can be kept");
     }
     filter.cd_values.resize(cd_count);
     filters.push_back(std::move(filter));
@@ -281,8 +260,7 @@ Result<std::vector<Filter>> FiltersOfDcpl(hid_t dcpl) {
   return filters;
 }
 
-Result<std::vector<CodecSpec>> CodecsForFilters(std::span<const Filter> filters,
-                                                const PipelineTarget& target) {
+Result<std::vector<CodecSpec>> CodecsForFilters(std::span<const Filter> filters, const PipelineTarget& target) {
   ChainBuilder builder(target);
   for (const Filter& filter : filters) H5ZARR_RETURN_IF_ERROR(builder.Add(filter));
   return builder.Finish();
@@ -319,8 +297,7 @@ Status AppendFilters(hid_t dcpl, std::span<const Filter> filters) {
   for (const Filter& filter : filters) {
     unsigned flags = filter.flags & H5Z_FLAG_OPTIONAL;
     if (flags == 0 && H5Zfilter_avail(filter.id) <= 0) flags = H5Z_FLAG_OPTIONAL;
-    if (H5Pset_filter(dcpl, filter.id, flags, filter.cd_values.size(), filter.cd_values.data()) <
-        0) {
+    if (H5Pset_filter(dcpl, filter.id, flags, filter.cd_values.size(), filter.cd_values.data()) < 0) {
       return Hdf5Failure("filter " + std::to_string(filter.id));
     }
   }
@@ -329,8 +306,7 @@ Status AppendFilters(hid_t dcpl, std::span<const Filter> filters) {
 
 Status RelaxFilters(hid_t dcpl, std::span<const Filter> filters) {
   for (const Filter& filter : filters) {
-    if ((filter.flags & H5Z_FLAG_OPTIONAL) != 0 || !HasOwnCodec(filter.id) ||
-        H5Zfilter_avail(filter.id) > 0) {
+    if ((filter.flags & H5Z_FLAG_OPTIONAL) != 0 || !HasOwnCodec(filter.id) || H5Zfilter_avail(filter.id) > 0) {
       continue;
     }
     if (H5Pmodify_filter(dcpl, filter.id, filter.flags | H5Z_FLAG_OPTIONAL, filter.cd_values.size(),
@@ -356,8 +332,7 @@ Json FiltersToJson(std::span<const Filter> filters) {
 
 Result<std::vector<Filter>> FiltersFromJson(const Json& json) {
   const auto bad = [&](std::string_view expected) {
-    return CorruptError("_hdf5.filters " + zarr::BriefJson(json) + ": expected " +
-                        std::string(expected));
+    return CorruptError("_hdf5.filters " + zarr::BriefJson(json) + ": expected " + std::string(expected));
   };
   if (!json.is_array() || json.size() > kMaxFilters) return bad("a list of at most 32 filters");
   std::vector<Filter> filters;
@@ -365,8 +340,7 @@ Result<std::vector<Filter>> FiltersFromJson(const Json& json) {
     const std::optional<uint64_t> id = UnsignedMember(item, "id");
     if (!id || *id == 0 || *id > H5Z_FILTER_MAX) return bad("filter identifiers");
     Filter filter{static_cast<int>(*id), H5Z_FLAG_OPTIONAL, {}};
-    filter.flags =
-        static_cast<unsigned>(UnsignedMember(item, "flags").value_or(0)) & H5Z_FLAG_OPTIONAL;
+    filter.flags = static_cast<unsigned>(UnsignedMember(item, "flags").value_or(0)) & H5Z_FLAG_OPTIONAL;
     const Json* words = zarr::FindMember(item, "cd_values");
     if (words != nullptr && (!words->is_array() || words->size() > kMaxCdValues)) {
       return bad("at most 256 cd_values");

@@ -36,8 +36,7 @@ Result<std::vector<Filter>> FiltersOfDcpl(hid_t dcpl);
 
 // The codecs that store what `filters` mean, in encoding order and with the vlen codec where
 // `target` needs one. kUnsupported as PlanCreate says.
-Result<std::vector<zarr::CodecSpec>> CodecsForFilters(std::span<const Filter> filters,
-                                                      const PipelineTarget& target);
+Result<std::vector<zarr::CodecSpec>> CodecsForFilters(std::span<const Filter> filters, const PipelineTarget& target);
 // The chain of a dataset without filters: the vlen codec, or nothing.
 std::vector<zarr::CodecSpec> PlainCodecs(const DType& dtype);
 

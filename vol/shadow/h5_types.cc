@@ -43,9 +43,7 @@ Handle MakeInteger(uint64_t size_bytes, bool is_signed, Endian endian) {
   return Resized(is_signed ? H5T_STD_I8LE : H5T_STD_U8LE, size_bytes, endian);
 }
 
-Handle MakeBitfield(uint64_t size_bytes, Endian endian) {
-  return Resized(H5T_STD_B8LE, size_bytes, endian);
-}
+Handle MakeBitfield(uint64_t size_bytes, Endian endian) { return Resized(H5T_STD_B8LE, size_bytes, endian); }
 
 Handle MakeFixedString(uint64_t size_bytes, H5T_str_t pad, H5T_cset_t cset) {
   Handle type(H5Tcopy(H5T_C_S1));
@@ -56,15 +54,12 @@ Handle MakeFixedString(uint64_t size_bytes, H5T_str_t pad, H5T_cset_t cset) {
   return type;
 }
 
-Handle MakeVlenString(H5T_str_t pad, H5T_cset_t cset) {
-  return MakeFixedString(H5T_VARIABLE, pad, cset);
-}
+Handle MakeVlenString(H5T_str_t pad, H5T_cset_t cset) { return MakeFixedString(H5T_VARIABLE, pad, cset); }
 
 Handle MakeComplexCompound(const Handle& part) {
   const std::size_t part_bytes = H5Tget_size(part.get());
   Handle type(H5Tcreate(H5T_COMPOUND, 2 * part_bytes));
-  if (H5Tinsert(type.get(), "r", 0, part.get()) < 0 ||
-      H5Tinsert(type.get(), "i", part_bytes, part.get()) < 0) {
+  if (H5Tinsert(type.get(), "r", 0, part.get()) < 0 || H5Tinsert(type.get(), "i", part_bytes, part.get()) < 0) {
     return Handle();
   }
   return type;
@@ -75,11 +70,9 @@ Handle MakeFloat(uint64_t size_bytes, std::string_view format, Endian endian) {
     if (layout.size_bytes != size_bytes || layout.format != format) continue;
     Handle type(H5Tcopy(size_bytes == 8 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE));
     const std::size_t bits = size_bytes * 8;
-    if (H5Tset_fields(type.get(), bits - 1, layout.mantissa_bits, layout.exponent_bits, 0,
-                      layout.mantissa_bits) < 0 ||
+    if (H5Tset_fields(type.get(), bits - 1, layout.mantissa_bits, layout.exponent_bits, 0, layout.mantissa_bits) < 0 ||
         H5Tset_precision(type.get(), bits) < 0 || H5Tset_size(type.get(), size_bytes) < 0 ||
-        H5Tset_ebias(type.get(), layout.bias) < 0 ||
-        H5Tset_order(type.get(), ToOrder(endian)) < 0) {
+        H5Tset_ebias(type.get(), layout.bias) < 0 || H5Tset_order(type.get(), ToOrder(endian)) < 0) {
       return Handle();
     }
     return type;
@@ -98,8 +91,7 @@ Result<Handle> RebaseEnum(hid_t type, hid_t base) {
   for (int i = 0; i < members; ++i) {
     if (H5Tget_member_value(type, static_cast<unsigned>(i), value.data()) < 0 ||
         H5Tconvert(own_base.get(), base, 1, value.data(), nullptr, H5P_DEFAULT) < 0 ||
-        H5Tenum_insert(rebased.get(), MemberName(type, static_cast<unsigned>(i)).c_str(),
-                       value.data()) < 0) {
+        H5Tenum_insert(rebased.get(), MemberName(type, static_cast<unsigned>(i)).c_str(), value.data()) < 0) {
       return Hdf5Failure("a member of an enumeration");
     }
   }
@@ -108,9 +100,7 @@ Result<Handle> RebaseEnum(hid_t type, hid_t base) {
 
 int TypeClass(hid_t type) { return static_cast<int>(H5Tget_class(type)); }
 
-Endian TypeOrder(hid_t type) {
-  return H5Tget_order(type) == H5T_ORDER_BE ? Endian::kBig : Endian::kLittle;
-}
+Endian TypeOrder(hid_t type) { return H5Tget_order(type) == H5T_ORDER_BE ? Endian::kBig : Endian::kLittle; }
 
 bool IsFullWidth(hid_t type) {
   const std::size_t size_bytes = H5Tget_size(type);
@@ -124,27 +114,22 @@ std::optional<std::string> FloatFormat(hid_t type) {
   if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return std::nullopt;  // VAX
   if (!IsFullWidth(type) || H5Tget_norm(type) != H5T_NORM_IMPLIED) return std::nullopt;
   std::size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
-  if (H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) <
-      0) {
+  if (H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0) {
     return std::nullopt;
   }
   for (const FloatLayout& layout : kFloatLayouts) {
     if (layout.size_bytes == size_bytes && layout.exponent_bits == exponent_bits &&
-        layout.mantissa_bits == mantissa_bits && layout.bias == H5Tget_ebias(type) &&
-        sign_at == size_bytes * 8 - 1 && exponent_at == mantissa_bits && mantissa_at == 0) {
+        layout.mantissa_bits == mantissa_bits && layout.bias == H5Tget_ebias(type) && sign_at == size_bytes * 8 - 1 &&
+        exponent_at == mantissa_bits && mantissa_at == 0) {
       return std::string(layout.format);
     }
   }
   return std::nullopt;
 }
 
-bool IsVlenString(hid_t type) {
-  return TypeClass(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
-}
+bool IsVlenString(hid_t type) { return TypeClass(type) == H5T_STRING && H5Tis_variable_str(type) > 0; }
 
-bool IsObjectReference(hid_t type) {
-  return TypeClass(type) == H5T_REFERENCE && H5Tequal(type, H5T_STD_REF_OBJ) > 0;
-}
+bool IsObjectReference(hid_t type) { return TypeClass(type) == H5T_REFERENCE && H5Tequal(type, H5T_STD_REF_OBJ) > 0; }
 
 bool HoldsVlenOrReference(hid_t type) {
   switch (TypeClass(type)) {
@@ -155,8 +140,7 @@ bool HoldsVlenOrReference(hid_t type) {
     case H5T_COMPOUND: {
       const int members = H5Tget_nmembers(type);
       for (int i = 0; i < members; ++i) {
-        if (HoldsVlenOrReference(Handle(H5Tget_member_type(type, static_cast<unsigned>(i))).get()))
-          return true;
+        if (HoldsVlenOrReference(Handle(H5Tget_member_type(type, static_cast<unsigned>(i))).get())) return true;
       }
       return false;
     }
@@ -322,8 +306,6 @@ std::string DescribeType(hid_t type) {
   }
 }
 
-Status Hdf5Failure(std::string_view what) {
-  return InternalError("HDF5 refused " + std::string(what));
-}
+Status Hdf5Failure(std::string_view what) { return InternalError("HDF5 refused " + std::string(what)); }
 
 }  // namespace h5zarr::shadow

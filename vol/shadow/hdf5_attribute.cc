@@ -20,9 +20,8 @@ bool IsNameInHdf5(std::string_view name) {
 // CF's words for a unit of numpy's datetimes.
 std::string UnitsOf(const DType& dtype) {
   static const std::pair<std::string_view, std::string_view> kUnits[] = {
-      {"ns", "nanoseconds"}, {"us", "microseconds"}, {"ms", "milliseconds"}, {"s", "seconds"},
-      {"m", "minutes"},      {"h", "hours"},         {"D", "days"},          {"W", "weeks"},
-      {"M", "months"},       {"Y", "years"}};
+      {"ns", "nanoseconds"}, {"us", "microseconds"}, {"ms", "milliseconds"}, {"s", "seconds"}, {"m", "minutes"},
+      {"h", "hours"},        {"D", "days"},          {"W", "weeks"},         {"M", "months"},  {"Y", "years"}};
   for (const auto& [unit, word] : kUnits) {
     if (dtype.unit != unit) continue;
     std::string units(word);
@@ -43,8 +42,7 @@ void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
     (*shown)["_Encoding"] = "utf-8";
   }
   if (DimensionNamesOf(metadata).empty() || NamesAreLabels(metadata.attributes)) return;
-  const bool is_number =
-      kind == DType::Kind::kInt || kind == DType::Kind::kUint || kind == DType::Kind::kFloat;
+  const bool is_number = kind == DType::Kind::kInt || kind == DType::Kind::kUint || kind == DType::Kind::kFloat;
   if (metadata.zarr_format == 2 && metadata.fill.defined && is_number) {
     const Result<Json> fill = zarr::FormatFillValue(metadata.fill, metadata.dtype, 2);
     if (fill.ok()) (*shown)["_FillValue"] = fill.value();
@@ -56,8 +54,7 @@ void AddForNetcdf(const zarr::ArrayMetadata& metadata, Json* shown) {
 Json InOrder(Json members, const Json& order) {
   Json ordered = Json::object();
   for (const Json& name : order) {
-    const auto found =
-        name.is_string() ? members.find(NameOfKey(name.get_ref<const std::string&>())) : members.end();
+    const auto found = name.is_string() ? members.find(NameOfKey(name.get_ref<const std::string&>())) : members.end();
     if (found == members.end()) continue;
     ordered[found.key()] = std::move(*found);
     members.erase(found);
@@ -133,8 +130,7 @@ void RenameAttribute(Json* attributes, const std::string& from, const std::strin
 }
 
 void ReadFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson* attribute) {
-  const Json natural =
-      NaturalFillValue(attribute->value, metadata.dtype, metadata.zarr_format);
+  const Json natural = NaturalFillValue(attribute->value, metadata.dtype, metadata.zarr_format);
   if (attribute->description.is_null()) {
     attribute->description = FillValueDescription(metadata.dtype, natural);
     attribute->value = natural;
@@ -156,24 +152,20 @@ void WriteFillValueAttribute(const zarr::ArrayMetadata& metadata, AttributeJson*
 
 void NoteAttributeOrder(hid_t creation_list, Json* attributes) {
   unsigned order = 0;
-  if (H5Pget_attr_creation_order(creation_list, &order) >= 0 &&
-      (order & H5P_CRT_ORDER_TRACKED) != 0) {
+  if (H5Pget_attr_creation_order(creation_list, &order) >= 0 && (order & H5P_CRT_ORDER_TRACKED) != 0) {
     SetHdf5Member(attributes, "attr_order", true);
   }
 }
 
 Status RestoreAttributeOrder(const Json& attributes, hid_t creation_list) {
   if (Hdf5Member(attributes, "attr_order").is_null()) return OkStatus();
-  if (H5Pset_attr_creation_order(creation_list,
-                                 H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
+  if (H5Pset_attr_creation_order(creation_list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
     return host::AlreadyReported();
   }
   return OkStatus();
 }
 
-bool TracksAttributeOrder(const Json& attributes) {
-  return !Hdf5Member(attributes, "attr_order").is_null();
-}
+bool TracksAttributeOrder(const Json& attributes) { return !Hdf5Member(attributes, "attr_order").is_null(); }
 
 bool HasAttributesAfterReferences(const Json& attributes) {
   const Json order = Hdf5Member(attributes, "attr_order");
@@ -186,8 +178,7 @@ bool HasCreationOrder(const Json& attributes) {
 
 Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list) {
   if (!Hdf5Member(attributes, "order").is_null() &&
-      H5Pset_link_creation_order(group_creation_list,
-                                 H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
+      H5Pset_link_creation_order(group_creation_list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0) {
     return host::AlreadyReported();
   }
   return RestoreAttributeOrder(attributes, group_creation_list);
@@ -195,16 +186,14 @@ Status RestoreCreationOrder(const Json& attributes, hid_t group_creation_list) {
 
 bool TracksLinkOrder(hid_t group_creation_list) {
   unsigned order = 0;
-  return H5Pget_link_creation_order(group_creation_list, &order) >= 0 &&
-         (order & H5P_CRT_ORDER_TRACKED) != 0;
+  return H5Pget_link_creation_order(group_creation_list, &order) >= 0 && (order & H5P_CRT_ORDER_TRACKED) != 0;
 }
 
 H5T_cset_t NameCset(const std::string& name, const Json& description) {
   const Json* said = zarr::FindMember(description, "cset");
   if (said != nullptr && *said == "ascii") return H5T_CSET_ASCII;
   if (said != nullptr && *said == "utf8") return H5T_CSET_UTF8;
-  const bool ascii = std::all_of(name.begin(), name.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   return ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8;
 }
 
@@ -225,14 +214,13 @@ Result<std::string> ReadNativeComment(host::NativeObject object) {
   native.get_comment = {0, nullptr, &length};
   H5VL_optional_args_t args{H5VL_NATIVE_OBJECT_GET_COMMENT, &native};
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
-  if (H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                          nullptr) < 0) {
+  if (H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   std::string comment(length + 1, '\0');
   native.get_comment = {comment.size(), comment.data(), &length};
-  if (length > 0 && H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args,
-                                        host::DefaultDxpl(), nullptr) < 0) {
+  if (length > 0 &&
+      H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   comment.resize(length);
@@ -244,29 +232,27 @@ Status WriteNativeComment(host::NativeObject object, const std::string& comment)
   native.set_comment.comment = comment.c_str();
   H5VL_optional_args_t args{H5VL_NATIVE_OBJECT_SET_COMMENT, &native};
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
-  if (H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                          nullptr) < 0) {
+  if (H5VLobject_optional(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return OkStatus();
 }
 
-Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
-                            const AttributeValue& value, hid_t file_type, H5T_cset_t name_cset) {
+Status WriteNativeAttribute(host::NativeObject object, const std::string& name, const AttributeValue& value,
+                            hid_t file_type, H5T_cset_t name_cset) {
   Handle acpl(H5Pcreate(H5P_CLS_ATTRIBUTE_CREATE_ID_g));
   if (!acpl.valid() || H5Pset_char_encoding(acpl.get(), name_cset) < 0) {
     return host::AlreadyReported();
   }
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
   host::NativeHandle attribute(
-      H5VLattr_create(object.under, &loc, host::NativeConnector(), name.c_str(), file_type,
-                      value.space(), acpl.get(), H5P_LST_ATTRIBUTE_ACCESS_ID_g,
-                      host::DefaultDxpl(), nullptr),
+      H5VLattr_create(object.under, &loc, host::NativeConnector(), name.c_str(), file_type, value.space(), acpl.get(),
+                      H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_ATTR);
   if (!attribute.valid()) return host::AlreadyReported();
   if (H5Sget_simple_extent_npoints(value.space()) <= 0) return OkStatus();
-  if (H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(), value.data(),
-                     host::DefaultDxpl(), nullptr) < 0) {
+  if (H5VLattr_write(attribute.get(), host::NativeConnector(), value.type(), value.data(), host::DefaultDxpl(),
+                     nullptr) < 0) {
     return host::AlreadyReported();
   }
   return OkStatus();
@@ -274,29 +260,25 @@ Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
 
 Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std::string& name) {
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
-  host::NativeHandle attribute(
-      H5VLattr_open(object.under, &loc, host::NativeConnector(), name.c_str(),
-                    H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
-      H5I_ATTR);
+  host::NativeHandle attribute(H5VLattr_open(object.under, &loc, host::NativeConnector(), name.c_str(),
+                                             H5P_LST_ATTRIBUTE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+                               H5I_ATTR);
   if (!attribute.valid()) return host::AlreadyReported();
   H5VL_attr_get_args_t args;
   args.op_type = H5VL_ATTR_GET_TYPE;
-  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
-      0) {
+  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   Handle file_type(args.args.get_type.type_id);
   args.op_type = H5VL_ATTR_GET_ACPL;
-  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
-      0) {
+  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   const Handle acpl(args.args.get_acpl.acpl_id);
   H5T_cset_t name_cset = H5T_CSET_ASCII;
   if (H5Pget_char_encoding(acpl.get(), &name_cset) < 0) return host::AlreadyReported();
   args.op_type = H5VL_ATTR_GET_SPACE;
-  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
-      0) {
+  if (H5VLattr_get(attribute.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   Handle space(args.args.get_space.space_id);
@@ -306,17 +288,16 @@ Result<NativeAttribute> ReadNativeAttribute(host::NativeObject object, const std
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   const std::size_t elem_bytes = H5Tget_size(type.get());
   if (points < 0 || elem_bytes == 0) return host::AlreadyReported();
-  H5ZARR_ASSIGN_OR_RETURN(Buffer data,
-                          Buffer::Allocate(static_cast<uint64_t>(points) * elem_bytes));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer data, Buffer::Allocate(static_cast<uint64_t>(points) * elem_bytes));
   if (points > 0) {
     std::memset(data.data(), 0, data.size_bytes());
-    if (H5VLattr_read(attribute.get(), host::NativeConnector(), type.get(), data.data(),
-                      host::DefaultDxpl(), nullptr) < 0) {
+    if (H5VLattr_read(attribute.get(), host::NativeConnector(), type.get(), data.data(), host::DefaultDxpl(), nullptr) <
+        0) {
       return host::AlreadyReported();
     }
   }
-  return NativeAttribute{AttributeValue(std::move(type), std::move(space), std::move(data)),
-                         std::move(file_type), name_cset};
+  return NativeAttribute{AttributeValue(std::move(type), std::move(space), std::move(data)), std::move(file_type),
+                         name_cset};
 }
 
 Result<bool> NativeAttributeExists(host::NativeObject object, const std::string& name) {
@@ -326,8 +307,7 @@ Result<bool> NativeAttributeExists(host::NativeObject object, const std::string&
   args.args.exists.name = name.c_str();
   args.args.exists.exists = &exists;
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
-  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                        nullptr) < 0) {
+  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return exists != 0;
@@ -340,8 +320,7 @@ Status DeleteNativeAttribute(host::NativeObject object, const std::string& name)
   args.op_type = H5VL_ATTR_DELETE;
   args.args.del.name = name.c_str();
   const H5VL_loc_params_t loc = host::LocSelf(object.type);
-  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                        nullptr) < 0) {
+  if (H5VLattr_specific(object.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return OkStatus();

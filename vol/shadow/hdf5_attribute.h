@@ -51,8 +51,8 @@ bool TracksLinkOrder(hid_t group_creation_list);
 
 // Creates (an attribute of that name must not exist) and reads an attribute of a native object.
 // `file_type`: what it is made with, a committed datatype or the type of `value`.
-Status WriteNativeAttribute(host::NativeObject object, const std::string& name,
-                            const AttributeValue& value, hid_t file_type, H5T_cset_t name_cset);
+Status WriteNativeAttribute(host::NativeObject object, const std::string& name, const AttributeValue& value,
+                            hid_t file_type, H5T_cset_t name_cset);
 // The character set of an attribute's name: that of its letters, unless the description ("cset") says
 // otherwise. DescribeNameCset makes it do so where need be.
 H5T_cset_t NameCset(const std::string& name, const Json& description);

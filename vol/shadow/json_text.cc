@@ -21,14 +21,10 @@ std::size_t DecodeOne(std::string_view text, uint32_t* code) {
   }
   std::size_t length = 0;
   uint32_t smallest = 0;
-  if ((lead & 0xe0) == 0xc0)
-    length = 2, smallest = 0x80, *code = lead & 0x1f;
-  else if ((lead & 0xf0) == 0xe0)
-    length = 3, smallest = 0x800, *code = lead & 0x0f;
-  else if ((lead & 0xf8) == 0xf0)
-    length = 4, smallest = 0x10000, *code = lead & 0x07;
-  else
-    return 0;
+  if ((lead & 0xe0) == 0xc0) length = 2, smallest = 0x80, *code = lead & 0x1f;
+  else if ((lead & 0xf0) == 0xe0) length = 3, smallest = 0x800, *code = lead & 0x0f;
+  else if ((lead & 0xf8) == 0xf0) length = 4, smallest = 0x10000, *code = lead & 0x07;
+  else return 0;
   if (text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;

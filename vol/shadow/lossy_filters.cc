@@ -22,8 +22,7 @@ constexpr unsigned kDecimalScale = H5Z_SO_FLOAT_DSCALE;
 template <typename T>
 using UintOf = std::conditional_t<
     sizeof(T) == 1, uint8_t,
-    std::conditional_t<sizeof(T) == 2, uint16_t,
-                       std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+    std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 template <typename T>
 T Swapped(T value) {
@@ -98,9 +97,7 @@ void KeepBits(const ScaleOffset<T>& how, MutableByteSpan chunk) {
   }
 }
 
-int CeilLog2(uint64_t number) {
-  return number <= 1 ? 0 : static_cast<int>(std::bit_width(number - 1));
-}
+int CeilLog2(uint64_t number) { return number <= 1 ? 0 : static_cast<int>(std::bit_width(number - 1)); }
 
 long RoundToLong(float value) { return std::lroundf(value); }
 long RoundToLong(double value) { return std::lround(value); }
@@ -162,8 +159,7 @@ ChunkEffect MakeScaleOffset(const std::vector<unsigned>& words, bool swap) {
 ChunkEffect ScaleOffsetEffect(const Filter& filter, hid_t type) {
   // Where set_local did not accept the type, the (optional) filter does nothing.
   if (filter.cd_values.size() != kScaleOffsetWords) return nullptr;
-  const H5T_order_t native =
-      std::endian::native == std::endian::little ? H5T_ORDER_LE : H5T_ORDER_BE;
+  const H5T_order_t native = std::endian::native == std::endian::little ? H5T_ORDER_LE : H5T_ORDER_BE;
   const std::size_t size_bytes = H5Tget_size(type);
   const bool swap = size_bytes > 1 && H5Tget_order(type) != native;
   const std::vector<unsigned>& words = filter.cd_values;
@@ -175,17 +171,10 @@ ChunkEffect ScaleOffsetEffect(const Filter& filter, hid_t type) {
   if (H5Tget_class(type) != H5T_INTEGER) return nullptr;
   const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
   switch (size_bytes) {
-    case 1:
-      return is_signed ? MakeScaleOffset<int8_t>(words, swap) : MakeScaleOffset<uint8_t>(words, swap);
-    case 2:
-      return is_signed ? MakeScaleOffset<int16_t>(words, swap)
-                       : MakeScaleOffset<uint16_t>(words, swap);
-    case 4:
-      return is_signed ? MakeScaleOffset<int32_t>(words, swap)
-                       : MakeScaleOffset<uint32_t>(words, swap);
-    case 8:
-      return is_signed ? MakeScaleOffset<int64_t>(words, swap)
-                       : MakeScaleOffset<uint64_t>(words, swap);
+    case 1: return is_signed ? MakeScaleOffset<int8_t>(words, swap) : MakeScaleOffset<uint8_t>(words, swap);
+    case 2: return is_signed ? MakeScaleOffset<int16_t>(words, swap) : MakeScaleOffset<uint16_t>(words, swap);
+    case 4: return is_signed ? MakeScaleOffset<int32_t>(words, swap) : MakeScaleOffset<uint32_t>(words, swap);
+    case 8: return is_signed ? MakeScaleOffset<int64_t>(words, swap) : MakeScaleOffset<uint64_t>(words, swap);
     default: return nullptr;
   }
 }
@@ -196,7 +185,8 @@ ChunkEffect ScaleOffsetEffect(const Filter& filter, hid_t type) {
 // what is no number.
 Status MarkKept(hid_t type, std::span<std::byte> mask) {
   switch (H5Tget_class(type)) {
-    case H5T_INTEGER: case H5T_FLOAT: {
+    case H5T_INTEGER:
+    case H5T_FLOAT: {
       const int offset = H5Tget_offset(type);
       const std::size_t precision = H5Tget_precision(type);
       const H5T_order_t order = H5Tget_order(type);
@@ -252,9 +242,7 @@ Result<ChunkEffect> NBitEffect(hid_t type) {
 
 }  // namespace
 
-bool MayLose(int filter_id) {
-  return filter_id == H5Z_FILTER_SCALEOFFSET || filter_id == H5Z_FILTER_NBIT;
-}
+bool MayLose(int filter_id) { return filter_id == H5Z_FILTER_SCALEOFFSET || filter_id == H5Z_FILTER_NBIT; }
 
 Result<ChunkEffect> EffectOfFilters(std::span<const Filter> filters, const ElementMap& map) {
   if (map.form != ElementMap::Form::kPlain) return ChunkEffect();

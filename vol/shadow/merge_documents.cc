@@ -317,8 +317,8 @@ Result<zarr::Node> MergeDocuments(const zarr::Node* base, const zarr::Node& ours
     attributes[kLinks] = std::move(links);
   }
   if (ours.is_array()) {
-    H5ZARR_RETURN_IF_ERROR(MergeArray(base->array(), ours.array(), theirs.array(),
-                                      &std::get<zarr::ArrayMetadata>(merged.metadata)));
+    H5ZARR_RETURN_IF_ERROR(
+        MergeArray(base->array(), ours.array(), theirs.array(), &std::get<zarr::ArrayMetadata>(merged.metadata)));
   } else {
     std::get<zarr::GroupMetadata>(merged.metadata).document = theirs.group().document;
   }

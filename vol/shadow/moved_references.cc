@@ -112,8 +112,7 @@ bool RenameInElement(const PathRenames& renames, hid_t type, Json* element) {
   switch (TypeClass(type)) {
     case H5T_REFERENCE:
       if (!element->is_object()) return RenameText(renames, element);
-      return RenameForeign(renames, element) || RenameText(renames, element) ||
-             RenameMember(renames, "path", element);
+      return RenameForeign(renames, element) || RenameText(renames, element) || RenameMember(renames, "path", element);
     case H5T_VLEN:
     case H5T_ARRAY: {
       const Handle item(H5Tget_super(type));
@@ -143,8 +142,7 @@ bool RenameInAttributes(const PathRenames& renames, Json* attributes) {
   if (hdf5 == nullptr) return renamed;
   renamed |= RenameMember(renames, "type_ref", hdf5);
   if (hdf5->contains("escaped")) {
-    renamed |= RenameInValues(renames, descriptions != nullptr ? *descriptions : none,
-                              &(*hdf5)["escaped"]);
+    renamed |= RenameInValues(renames, descriptions != nullptr ? *descriptions : none, &(*hdf5)["escaped"]);
   }
   if (hdf5->contains("scales")) {
     renamed |= RenameEach(&(*hdf5)["scales"], [&](Json* paths) {
@@ -195,8 +193,7 @@ Status PendingRenames::Apply(const ElementMap& element, zarr::Array* array) {
 }
 
 // Reads a chunk, and notes which of its elements are to change.
-Status PendingRenames::FindChanges(hid_t type, std::span<const uint64_t> chunk_coords,
-                                   zarr::Array* array) {
+Status PendingRenames::FindChanges(hid_t type, std::span<const uint64_t> chunk_coords, zarr::Array* array) {
   const std::span<const uint64_t> shape = array->shape(), unit = array->unit_shape();
   zarr::GridSelection box;
   uint64_t elems = 1;

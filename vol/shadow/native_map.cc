@@ -41,17 +41,15 @@ double FilterNsPerByte(int id) {
 // Inner chunks that are left out hold the fill value that the filter was told of.
 Result<CodecSpec> ShardCodec(const Filter& filter, const zarr::ArrayMetadata& metadata,
                              std::span<const uint64_t> chunk_shape) {
-  H5ZARR_ASSIGN_OR_RETURN(const filter::LocalWords local,
-                          filter::ParseLocalWords(filter.cd_values));
+  H5ZARR_ASSIGN_OR_RETURN(const filter::LocalWords local, filter::ParseLocalWords(filter.cd_values));
   std::vector<std::byte> fill = metadata.fill.bytes;
   fill.resize(metadata.dtype.item_bytes);
-  if (local.fill != fill || !std::equal(chunk_shape.begin(), chunk_shape.end(),
-                                        local.chunk_shape.begin(), local.chunk_shape.end())) {
+  if (local.fill != fill ||
+      !std::equal(chunk_shape.begin(), chunk_shape.end(), local.chunk_shape.begin(), local.chunk_shape.end())) {
     return UnsupportedError("a sharded dataset whose filter knows another one");
   }
-  H5ZARR_ASSIGN_OR_RETURN(
-      const filter::Sharding sharding,
-      filter::ShardingFromWords(filter.cd_values, metadata.dtype, chunk_shape));
+  H5ZARR_ASSIGN_OR_RETURN(const filter::Sharding sharding,
+                          filter::ShardingFromWords(filter.cd_values, metadata.dtype, chunk_shape));
   return filter::ShardingToCodec(sharding, Named("bytes"));
 }
 

@@ -17,16 +17,16 @@ namespace h5zarr::shadow {
 
 struct NativePlan {
   ElementMap element;
-  std::vector<uint64_t> extent;       // of the dataset
-  std::vector<uint64_t> chunk;        // the same rank
-  std::vector<uint64_t> grid;         // chunks along each dimension
-  uint64_t entries = 0;               // chunks within the extent
+  std::vector<uint64_t> extent;  // of the dataset
+  std::vector<uint64_t> chunk;   // the same rank
+  std::vector<uint64_t> grid;    // chunks along each dimension
+  uint64_t entries = 0;          // chunks within the extent
   // An array of a single shard, whose inner chunks are HDF5's and whose index is without a checksum.
   zarr::ArrayMetadata metadata;
-  bool fill_defined = false;          // whether elements of chunks that are not there have a value
+  bool fill_defined = false;  // whether elements of chunks that are not there have a value
   bool has_filters = false;
-  bool is_contiguous = false;         // all of it is one chunk
-  double hdf5_ns_per_byte = 0;        // roughly what HDF5's pipeline takes for a decoded byte
+  bool is_contiguous = false;   // all of it is one chunk
+  double hdf5_ns_per_byte = 0;  // roughly what HDF5's pipeline takes for a decoded byte
 };
 
 // Of a dataset of `type`, `space` and `dcpl`. kUnsupported where the array would not be the same: another

@@ -27,14 +27,14 @@ struct NodeState;
 struct LinkState {
   enum class Kind { kHard, kSoft, kOther };  // kOther: external and user-defined
   Kind kind = Kind::kHard;
-  std::weak_ptr<NodeState> target;  // kHard
-  std::string soft_target;          // kSoft
-  int link_class = H5L_TYPE_EXTERNAL;      // kOther
-  std::optional<std::string> value;  // kOther, of a user-defined class: its bytes, where they are known
+  std::weak_ptr<NodeState> target;     // kHard
+  std::string soft_target;             // kSoft
+  int link_class = H5L_TYPE_EXTERNAL;  // kOther
+  std::optional<std::string> value;    // kOther, of a user-defined class: its bytes, where they are known
   // Of its name. (What HDF5 says of a link that was loaded is the character set that the program asked
   // for in the call that made us load it.)
   H5T_cset_t cset = H5T_CSET_ASCII;
-  bool is_stub = false;             // stored as LINDI does, as a node of its own
+  bool is_stub = false;  // stored as LINDI does, as a node of its own
 };
 
 // A dimension without an array: see dimension_scales.h.
@@ -44,19 +44,19 @@ struct BareDimension {
 };
 
 struct GroupState {
-  bool filled = false;                      // every child is in `links`
-  bool filling = false;                     // being filled: children load one by one
-  std::set<std::string> loading;            // links being loaded (hard ones may lead in circles)
-  std::string at_turn;                      // while filling: the link that is made now
-  std::set<std::string> early;              // links that were needed before their turn, and the group without
-  host::NativeHandle early_group;           // a name they are in until then: see StoreFile::OpenForLink
-  std::map<std::string, LinkState> links;   // the shadow's links, while known
-  std::set<std::string> absent;             // names known to be no child
+  bool filled = false;                            // every child is in `links`
+  bool filling = false;                           // being filled: children load one by one
+  std::set<std::string> loading;                  // links being loaded (hard ones may lead in circles)
+  std::string at_turn;                            // while filling: the link that is made now
+  std::set<std::string> early;                    // links that were needed before their turn, and the group without
+  host::NativeHandle early_group;                 // a name they are in until then: see StoreFile::OpenForLink
+  std::map<std::string, LinkState> links;         // the shadow's links, while known
+  std::set<std::string> absent;                   // names known to be no child
   std::optional<std::vector<std::string>> names;  // cached listing of an unfilled group
-  bool links_changed = false;               // `_LINKS` must be written anew
-  bool mounted = false;                     // another file is, or was, mounted here, and hides it
-  bool ordered = false;                     // tracks creation order of links
-  std::vector<std::shared_ptr<NodeState>> without_header;  // see StoreFile::LoadHeader
+  bool links_changed = false;                     // `_LINKS` must be written anew
+  bool mounted = false;                           // another file is, or was, mounted here, and hides it
+  bool ordered = false;                           // tracks creation order of links
+  std::vector<std::shared_ptr<NodeState>> without_header;    // see StoreFile::LoadHeader
   std::optional<std::map<std::string, BareDimension>> bare;  // once somebody asked
 };
 
@@ -68,15 +68,15 @@ struct DatasetState {
   // In the shadow the array has no maximum extents, so that Refresh can show how others let it grow; programs see
   // DatasetHeader's. Else empty.
   std::vector<uint64_t> least_maximum;
-  bool is_scale = false;            // a dimension scale
-  bool references_pending = false;  // …whose REFERENCE_LIST is not in the shadow yet
+  bool is_scale = false;                           // a dimension scale
+  bool references_pending = false;                 // …whose REFERENCE_LIST is not in the shadow yet
   std::vector<std::vector<std::string>> attached;  // scales by dimension, as they were loaded
   zarr::ChunkUnit chunk_unit = zarr::ChunkUnit::kObject;
-  uint64_t committed_type = 0;  // token of the committed datatype it was made with, or 0
-  bool external = false;         // reads and writes go to files of the dataset's own, through the shadow
-  bool external_copied = false;  // …and the array is known to hold the same
+  uint64_t committed_type = 0;         // token of the committed datatype it was made with, or 0
+  bool external = false;               // reads and writes go to files of the dataset's own, through the shadow
+  bool external_copied = false;        // …and the array is known to hold the same
   std::unique_ptr<zarr::Array> array;  // once opened
-  PendingRenames renames;  // of what its elements refer to
+  PendingRenames renames;              // of what its elements refer to
   // The array's stored chunks, while nothing was written since they were listed.
   std::optional<std::vector<zarr::ChunkInfo>> chunk_list;
   // Of a virtual dataset, whose node is a group and which has nothing of the above.
@@ -88,19 +88,19 @@ struct NodeState {
   Kind kind = Kind::kGroup;
   uint64_t token = 0;
 
-  std::string path;        // in the hierarchy ("" is the root); where it is staged when not placed
-  bool placed = false;     // reachable by `path`; else anonymous or unlinked
-  bool stored = false;     // its document exists in the store
+  std::string path;             // in the hierarchy ("" is the root); where it is staged when not placed
+  bool placed = false;          // reachable by `path`; else anonymous or unlinked
+  bool stored = false;          // its document exists in the store
   bool bare_dimension = false;  // a scale without a document: its group's says what it is
   bool document_changed = false;
   bool comment_changed = false;
   std::vector<std::string> changed_attributes;  // to be written from the shadow, in this order
-  int open_objects = 0;                      // wrappers of it
-  Status broken;           // why it cannot be opened (unknown codec, type…)
+  int open_objects = 0;                         // wrappers of it
+  Status broken;                                // why it cannot be opened (unknown codec, type…)
 
-  zarr::Node node;         // its metadata as stored or to be stored
-  GroupState group;        // kGroup
-  DatasetState dataset;    // kDataset
+  zarr::Node node;       // its metadata as stored or to be stored
+  GroupState group;      // kGroup
+  DatasetState dataset;  // kDataset
 
   bool dirty() const {
     return document_changed || !changed_attributes.empty() || group.links_changed || !dataset.renames.empty() ||

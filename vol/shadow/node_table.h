@@ -21,7 +21,7 @@ class NodeTable {
   void Add(const NodePtr& node);
   // A node that has no path: the made-up root of a store that is a single array.
   void AddWithoutPath(const NodePtr& node);
-  NodePtr Find(uint64_t token) const;    // null where there is none
+  NodePtr Find(uint64_t token) const;  // null where there is none
   NodePtr At(const std::string& path) const;
   // The node at `path`, where there is one, and all below it.
   std::vector<NodePtr> AtOrBelow(const std::string& path) const;

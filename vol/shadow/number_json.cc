@@ -19,8 +19,7 @@ namespace {
 // Numbers whose bits lie in the low end of at most 8 bytes, in plain order.
 bool HasSimpleBits(hid_t type) {
   const H5T_order_t order = H5Tget_order(type);
-  return H5Tget_size(type) <= 8 && H5Tget_offset(type) == 0 &&
-         (order == H5T_ORDER_LE || order == H5T_ORDER_BE);
+  return H5Tget_size(type) <= 8 && H5Tget_offset(type) == 0 && (order == H5T_ORDER_LE || order == H5T_ORDER_BE);
 }
 
 Json HexBits(uint64_t bits, std::size_t size_bytes) {
@@ -41,13 +40,11 @@ std::optional<uint64_t> ParseHexBits(std::string_view text, std::size_t size_byt
 // The NaN that "NaN" stands for: positive, quiet, no payload.
 uint64_t PlainNan(hid_t type) {
   std::size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
-  if (H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) <
-          0 ||
+  if (H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0 ||
       mantissa_bits == 0) {
     return 0;
   }
-  return (((uint64_t{1} << exponent_bits) - 1) << exponent_at) |
-         (uint64_t{1} << (mantissa_bits - 1));
+  return (((uint64_t{1} << exponent_bits) - 1) << exponent_at) | (uint64_t{1} << (mantissa_bits - 1));
 }
 
 // By HDF5, for widths C++ has no type for.
@@ -98,8 +95,8 @@ Status BytesElementFromJson(const Json& json, void* element, std::size_t size_by
       return OkStatus();
     }
   }
-  return CorruptError("value " + zarr::BriefJson(json) + ": expected base64 of " +
-                      std::to_string(size_bytes) + " bytes");
+  return CorruptError("value " + zarr::BriefJson(json) + ": expected base64 of " + std::to_string(size_bytes) +
+                      " bytes");
 }
 
 NumberForm::NumberForm(hid_t type) : type_(type), size_bytes_(H5Tget_size(type)) {

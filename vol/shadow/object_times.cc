@@ -31,8 +31,7 @@ void NoteTimes(H5F_libver_t low, bool is_dataset, hid_t creation_list, Json* att
   const auto now = static_cast<int64_t>(std::time(nullptr));
   if (low >= H5F_LIBVER_V18) {
     SetHdf5Member(attributes, kMember,
-                  tracks ? Json{{kAccess, now}, {kModification, now}, {kChange, now}, {kBirth, now}}
-                         : Json(false));
+                  tracks ? Json{{kAccess, now}, {kModification, now}, {kChange, now}, {kBirth, now}} : Json(false));
   } else if (is_dataset && tracks) {
     SetHdf5Member(attributes, kMember, Json{{kChange, now}});
   }

@@ -41,10 +41,8 @@ Result<Json> WithSelection(const std::string& path, hid_t space) {
 }
 
 Result<Json> RegionToJson(const ReferenceStore& store, const void* reference) {
-  const Handle target(
-      H5Rdereference2(store.root, H5P_DEFAULT, H5R_DATASET_REGION, reference));
-  const Handle space(target.valid() ? H5Rget_region(store.root, H5R_DATASET_REGION, reference)
-                                    : H5I_INVALID_HID);
+  const Handle target(H5Rdereference2(store.root, H5P_DEFAULT, H5R_DATASET_REGION, reference));
+  const Handle space(target.valid() ? H5Rget_region(store.root, H5R_DATASET_REGION, reference) : H5I_INVALID_HID);
   if (!space.valid()) return Json("");
   H5ZARR_ASSIGN_OR_RETURN(const std::string path, PathOf(store, target.get()));
   if (path.empty()) return Json("");
@@ -85,8 +83,7 @@ Result<Json> AnyToJson(const ReferenceStore& store, const void* reference) {
 }
 
 // The space of the dataset at `path` with what `json` selects; invalid where there is no dataset.
-Result<Handle> SelectedSpace(const ReferenceStore& store, const std::string& path,
-                             const Json& json) {
+Result<Handle> SelectedSpace(const ReferenceStore& store, const std::string& path, const Json& json) {
   const Handle target(H5Oopen(store.root, path.c_str(), H5P_DEFAULT));
   if (!target.valid() || H5Iget_type(target.get()) != H5I_DATASET) return Handle();
   Handle space(H5Dget_space(target.get()));
@@ -104,33 +101,28 @@ Result<Json> ReferenceToJson(const ReferenceStore& store, hid_t type, const void
   return AnyToJson(store, reference);
 }
 
-Status ReferenceFromJson(const ReferenceStore& store, const Json& json, hid_t type,
-                         void* reference) {
+Status ReferenceFromJson(const ReferenceStore& store, const Json& json, hid_t type, void* reference) {
   std::memset(reference, 0, H5Tget_size(type));
   const bool region_only = IsRegionReference(type);
   const Json* path_json = json.is_object() ? zarr::FindMember(json, "path") : &json;
-  const std::optional<std::string> path =
-      path_json != nullptr ? TextFromJson(*path_json) : std::nullopt;
+  const std::optional<std::string> path = path_json != nullptr ? TextFromJson(*path_json) : std::nullopt;
   if (!path) return BadElement(json, type);
   if (path->empty()) return OkStatus();
   if (region_only && !json.is_object()) return BadElement(json, type);
   const QuietErrors quiet;  // missing targets fail to open
   herr_t made = -1;
   if (!json.is_object()) {
-    made = H5Rcreate_object(store.root, path->c_str(), H5P_DEFAULT,
-                            static_cast<H5R_ref_t*>(reference));
+    made = H5Rcreate_object(store.root, path->c_str(), H5P_DEFAULT, static_cast<H5R_ref_t*>(reference));
   } else if (const Json* attribute = zarr::FindMember(json, "attribute")) {
     const std::optional<std::string> name = TextFromJson(*attribute);
     if (!name || region_only) return BadElement(json, type);
-    made = H5Rcreate_attr(store.root, path->c_str(), name->c_str(), H5P_DEFAULT,
-                          static_cast<H5R_ref_t*>(reference));
+    made = H5Rcreate_attr(store.root, path->c_str(), name->c_str(), H5P_DEFAULT, static_cast<H5R_ref_t*>(reference));
   } else {
     H5ZARR_ASSIGN_OR_RETURN(const Handle space, SelectedSpace(store, *path, json));
     if (!space.valid()) return OkStatus();
-    made = region_only
-               ? H5Rcreate(reference, store.root, path->c_str(), H5R_DATASET_REGION, space.get())
-               : H5Rcreate_region(store.root, path->c_str(), space.get(), H5P_DEFAULT,
-                                  static_cast<H5R_ref_t*>(reference));
+    made = region_only ? H5Rcreate(reference, store.root, path->c_str(), H5R_DATASET_REGION, space.get())
+                       : H5Rcreate_region(store.root, path->c_str(), space.get(), H5P_DEFAULT,
+                                          static_cast<H5R_ref_t*>(reference));
   }
   if (made < 0) std::memset(reference, 0, H5Tget_size(type));
   return OkStatus();

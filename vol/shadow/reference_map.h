@@ -33,8 +33,7 @@ Result<Json> ReferenceToJson(const ReferenceStore& store, hid_t type, const void
 
 // The other way. A target that is not there makes a null reference, as HDF5's readers know them.
 // kCorrupt where `json` says no reference of `type`. An H5R_ref_t must be destroyed by its owner.
-Status ReferenceFromJson(const ReferenceStore& store, const Json& json, hid_t type,
-                         void* reference);
+Status ReferenceFromJson(const ReferenceStore& store, const Json& json, hid_t type, void* reference);
 
 }  // namespace h5zarr::shadow
 

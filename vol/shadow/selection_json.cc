@@ -35,8 +35,7 @@ Status AddPoints(hid_t space, std::size_t rank, Json* object) {
   const hssize_t points = H5Sget_select_elem_npoints(space);
   if (points < 0) return Hdf5Failure("the points of a selection");
   std::vector<hsize_t> words(static_cast<std::size_t>(points) * rank);
-  if (points > 0 && H5Sget_select_elem_pointlist(space, 0, static_cast<hsize_t>(points),
-                                                 words.data()) < 0) {
+  if (points > 0 && H5Sget_select_elem_pointlist(space, 0, static_cast<hsize_t>(points), words.data()) < 0) {
     return Hdf5Failure("the points of a selection");
   }
   (*object)["points"] = Coordinates(words, rank);
@@ -45,13 +44,11 @@ Status AddPoints(hid_t space, std::size_t rank, Json* object) {
 
 Status AddRegular(hid_t space, std::size_t rank, Json* object) {
   std::vector<hsize_t> start(rank), stride(rank), count(rank), block(rank);
-  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) <
-      0) {
+  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) < 0) {
     return Hdf5Failure("a regular selection");
   }
   const bool one_block = std::all_of(count.begin(), count.end(), [](hsize_t n) { return n == 1; });
-  const bool bounded = std::none_of(block.begin(), block.end(),
-                                    [](hsize_t n) { return n == H5S_UNLIMITED || n == 0; });
+  const bool bounded = std::none_of(block.begin(), block.end(), [](hsize_t n) { return n == H5S_UNLIMITED || n == 0; });
   if (one_block && bounded) {
     std::vector<hsize_t> last(rank);
     for (std::size_t d = 0; d < rank; ++d) last[d] = start[d] + block[d] - 1;
@@ -69,8 +66,7 @@ Status AddBlocks(hid_t space, std::size_t rank, Json* object) {
   const hssize_t blocks = H5Sget_select_hyper_nblocks(space);
   if (blocks < 0) return Hdf5Failure("the blocks of a selection");
   std::vector<hsize_t> words(static_cast<std::size_t>(blocks) * 2 * rank);
-  if (blocks > 0 && H5Sget_select_hyper_blocklist(space, 0, static_cast<hsize_t>(blocks),
-                                                  words.data()) < 0) {
+  if (blocks > 0 && H5Sget_select_hyper_blocklist(space, 0, static_cast<hsize_t>(blocks), words.data()) < 0) {
     return Hdf5Failure("the blocks of a selection");
   }
   const Json corners = Coordinates(words, rank);
@@ -85,8 +81,7 @@ Status AddBlocks(hid_t space, std::size_t rank, Json* object) {
 // --- back ----------------------------------------------------------------------------------------
 
 Status BadSelection(const Json& json, std::size_t rank) {
-  return CorruptError("selection " + zarr::BriefJson(json) + ": expected coordinates of rank " +
-                      std::to_string(rank));
+  return CorruptError("selection " + zarr::BriefJson(json) + ": expected coordinates of rank " + std::to_string(rank));
 }
 
 // Appends the `rank` numbers of `json`; null is unlimited where that may be.
@@ -121,8 +116,7 @@ Status SelectBlocks(const Json& blocks, std::size_t rank, hid_t space) {
   const std::vector<hsize_t> once(rank, 1);
   for (const Json& corners : blocks) {
     std::vector<hsize_t> words;
-    if (!corners.is_array() || corners.size() != 2 ||
-        !AppendNumbers(corners[0], rank, false, &words) ||
+    if (!corners.is_array() || corners.size() != 2 || !AppendNumbers(corners[0], rank, false, &words) ||
         !AppendNumbers(corners[1], rank, false, &words)) {
       return BadSelection(blocks, rank);
     }
@@ -150,8 +144,8 @@ Status SelectRegular(const Json& object, std::size_t rank, hid_t space) {
       return BadSelection(object, rank);
     }
   }
-  if (H5Sselect_hyperslab(space, H5S_SELECT_SET, words.data(), words.data() + rank,
-                          words.data() + 2 * rank, words.data() + 3 * rank) < 0) {
+  if (H5Sselect_hyperslab(space, H5S_SELECT_SET, words.data(), words.data() + rank, words.data() + 2 * rank,
+                          words.data() + 3 * rank) < 0) {
     return BadSelection(object, rank);
   }
   return OkStatus();

@@ -76,12 +76,11 @@ StoreFile::StoreFile(std::string path, std::string name, std::unique_ptr<Store> 
 
 StoreFile::~StoreFile() = default;
 
-Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string name, bool create,
-                                                   bool writable, const Config& config,
-                                                   Executor* executor) {
+Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string name, bool create, bool writable,
+                                                   const Config& config, Executor* executor) {
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<Store> place, OpenLocation(path, writable, config));
-  std::shared_ptr<StoreFile> store(new StoreFile(std::move(path), std::move(name), std::move(place),
-                                                 writable, config, executor));
+  std::shared_ptr<StoreFile> store(
+      new StoreFile(std::move(path), std::move(name), std::move(place), writable, config, executor));
   if (writable) store->hierarchy_.KeepStored();
   if (create) {
     zarr::GroupMetadata group;
@@ -99,8 +98,8 @@ Result<std::shared_ptr<StoreFile>> StoreFile::Make(std::string path, std::string
     store->root_array_name_ = RootArrayName(store->path_);
   }
   store->root_node_ = std::move(**root);
-  store->config_.zarr_format = store->root_is_array_ ? store->root_node_.array().zarr_format
-                                                     : store->root_node_.group().zarr_format;
+  store->config_.zarr_format =
+      store->root_is_array_ ? store->root_node_.array().zarr_format : store->root_node_.group().zarr_format;
   return store;
 }
 
@@ -127,8 +126,7 @@ Result<Handle> StoreFile::ProgramFcpl() const {
   Handle list(H5Pcopy(H5P_LST_FILE_CREATE_ID_g));
   if (!list.valid()) return host::AlreadyReported();
   if (root_is_array_) return list;
-  H5ZARR_RETURN_IF_ERROR(
-      RestoreCreation(CreationKind::kFile, root_node_.group().attributes, list.get()));
+  H5ZARR_RETURN_IF_ERROR(RestoreCreation(CreationKind::kFile, root_node_.group().attributes, list.get()));
   H5ZARR_RETURN_IF_ERROR(RestoreTracking(root_node_.group().attributes, list.get()));
   return list;
 }
@@ -220,8 +218,7 @@ host::NativeObject StoreFile::FileLocation() const {
 // --- resting -------------------------------------------------------------------------------------
 
 bool StoreFile::MayRest() const {
-  return !writable_ && !forked() && !in_mounts_ && image_ == nullptr && parts_.empty() &&
-         hierarchy_.keeps_read();
+  return !writable_ && !forked() && !in_mounts_ && image_ == nullptr && parts_.empty() && hierarchy_.keeps_read();
 }
 
 void StoreFile::Rest() {
@@ -290,19 +287,15 @@ NodePtr StoreFile::MakeVirtual(uint64_t token, VirtualPlan plan) {
 // What the lossy filters of a dataset do to its chunks.
 Result<ChunkEffect> StoreFile::EffectOf(const NodePtr& node) {
   if (!writable_) return ChunkEffect();
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> recorded,
-                          RecordedFilters(node->node.attributes()));
-  if (std::none_of(recorded.begin(), recorded.end(),
-                   [](const Filter& filter) { return MayLose(filter.id); })) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> recorded, RecordedFilters(node->node.attributes()));
+  if (std::none_of(recorded.begin(), recorded.end(), [](const Filter& filter) { return MayLose(filter.id); })) {
     return ChunkEffect();
   }
   // HDF5 completed their parameters when it made the shadow's dataset.
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
-                          host::OpenByToken(Location(), node->token));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native, host::OpenByToken(Location(), node->token));
   H5VL_dataset_get_args_t args;
   args.op_type = H5VL_DATASET_GET_DCPL;
-  if (H5VLdataset_get(native.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) <
-      0) {
+  if (H5VLdataset_get(native.get(), host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   const Handle dcpl(args.args.get_dcpl.dcpl_id);
@@ -324,9 +317,8 @@ Result<zarr::Array*> StoreFile::OpenArray(const NodePtr& node, uint64_t cache_by
     options.read_only = !writable_;
     options.chunk_unit = node->dataset.chunk_unit;
     H5ZARR_ASSIGN_OR_RETURN(options.before_encode, EffectOf(node));
-    H5ZARR_ASSIGN_OR_RETURN(
-        node->dataset.array,
-        zarr::Array::Open(store_.get(), node->path, node->node.array(), options));
+    H5ZARR_ASSIGN_OR_RETURN(node->dataset.array,
+                            zarr::Array::Open(store_.get(), node->path, node->node.array(), options));
     // The store outlives its arrays, and the node owns the array.
     NodeState* state = node.get();
     node->dataset.array->SetBeforeFirstWrite([this, state]() -> Status {
@@ -428,8 +420,7 @@ Result<Resolution> StoreFile::Resolve(const NodePtr& base, const char* path, Mou
         current = root_;
         break;
       }
-      case LinkState::Kind::kOther:
-        return leave(walk.taken(), true);
+      case LinkState::Kind::kOther: return leave(walk.taken(), true);
     }
   }
   result.node = current;

@@ -37,15 +37,15 @@ namespace h5zarr::shadow {
 
 // Where a path led.
 struct Resolution {
-  NodePtr node;             // the object, or null when the path does not exist or leaves the store
-  NodePtr parent;           // the group that holds (or would hold) the last component's link
-  std::string name;         // the last component
+  NodePtr node;      // the object, or null when the path does not exist or leaves the store
+  NodePtr parent;    // the group that holds (or would hold) the last component's link
+  std::string name;  // the last component
   // An external or user-defined link was met, or another file is mounted there: what follows is not in
   // this store.
   bool left_store = false;
-  bool by_link = false;     // …of another file, not by a mount
-  std::string link_path;    // that link or mount point; "/": the root of the file that this store is mounted on
-  std::string rest;         // the path after it
+  bool by_link = false;   // …of another file, not by a mount
+  std::string link_path;  // that link or mount point; "/": the root of the file that this store is mounted on
+  std::string rest;       // the path after it
 };
 
 // The file formats between which a program asked HDF5 to keep. No store has them, programs ask for them.
@@ -83,9 +83,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // `path`: the location (location/location.h); `name`: as the program spelled it. Reads the root document of an
   // existing store (`create` false): kNotFound when there is no store, kCorrupt or kUnsupported when
   // the document is damaged. `executor` must outlive the store.
-  static Result<std::shared_ptr<StoreFile>> Make(std::string path, std::string name, bool create,
-                                                 bool writable, const Config& config,
-                                                 Executor* executor);
+  static Result<std::shared_ptr<StoreFile>> Make(std::string path, std::string name, bool create, bool writable,
+                                                 const Config& config, Executor* executor);
   ~StoreFile();
 
   const std::string& path() const { return path_; }
@@ -160,8 +159,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // then loaded as broken), a hostile path component ("..") is simply not there. Paths of the store's own
   // (of hard links, types, references) ignore mounts.
   enum class Mounts { kFollowed, kIgnored };
-  Result<Resolution> Resolve(const NodePtr& base, const char* path,
-                             Mounts mounts = Mounts::kFollowed);
+  Result<Resolution> Resolve(const NodePtr& base, const char* path, Mounts mounts = Mounts::kFollowed);
   // Loads every child of a group; with `recursive` the whole tree below it.
   Status Fill(const NodePtr& group, bool recursive);
   // The names of an unfilled group's children without loading any; nothing when they must be taken from
@@ -173,8 +171,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status NoteCreated(const NodePtr& base, const char* path);
   // The link `name` of `parent` was removed; `target` is what it led to (null for soft ones), with
   // `other_links` hard links left.
-  Status NoteUnlinked(const NodePtr& parent, const std::string& name, const NodePtr& target,
-                      bool other_links);
+  Status NoteUnlinked(const NodePtr& parent, const std::string& name, const NodePtr& target, bool other_links);
   // A link was moved; its node goes where it is now. A failure has changed nothing.
   Status NoteMoved(const NodePtr& from_parent, const std::string& from_name, const NodePtr& to_parent,
                    const std::string& to_name);
@@ -266,16 +263,16 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   ReferenceResolver References();
 
  private:
-  StoreFile(std::string path, std::string name, std::unique_ptr<Store> place, bool writable,
-            const Config& config, Executor* executor);
+  StoreFile(std::string path, std::string name, std::unique_ptr<Store> place, bool writable, const Config& config,
+            Executor* executor);
 
   // store_file_load.cc
   Status LoadChild(const NodePtr& group, const std::string& name);
   Status LoadLink(const NodePtr& group, const std::string& name);
   Result<bool> LoadLinkStub(const NodePtr& group, const std::string& name, const zarr::Node& node);
   Result<std::optional<ElementMap>> LookAtObjects(const zarr::Node& node);
-  Result<host::NativeHandle> CreateDataset(const NodePtr& group, const std::string& name, hid_t type,
-                                           Handle space, Handle dcpl);
+  Result<host::NativeHandle> CreateDataset(const NodePtr& group, const std::string& name, hid_t type, Handle space,
+                                           Handle dcpl);
   Result<Handle> Register(host::NativeHandle native, uint64_t token);
   // What is linked in a group, in the order of creation where that is kept; some twice.
   Result<std::vector<std::string>> ChildNames(const NodePtr& group);
@@ -293,11 +290,10 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadWaitingHeader(const NodePtr& group, const NodePtr& child);
   Status LoadHeaders(const NodePtr& group);
   NodePtr MakeNode(uint64_t token, NodeState::Kind kind);  // placed nowhere yet
-  Status LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored,
-                       host::NativeObject native);
+  Status LoadAttribute(const zarr::Node& node, const std::string& name, const Json& stored, host::NativeObject native);
   Status LoadRoot();
-  NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
-                   uint64_t token, zarr::Node node);
+  NodePtr AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind, uint64_t token,
+                   zarr::Node node);
 
   // store_file_order.cc
   Result<host::NativeHandle> OpenForLink(const NodePtr& group, const std::string& name);
@@ -311,8 +307,7 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Status LoadBareDimension(const NodePtr& group, const std::string& name);
   Result<NodePtr> FindScaleAround(const NodePtr& group, const std::string& name, uint64_t extent);
   Result<NodePtr> FindScale(const NodePtr& group, const std::string& name, uint64_t extent);
-  Result<std::vector<std::vector<std::string>>> ImpliedScales(const NodePtr& group,
-                                                              const zarr::ArrayMetadata& metadata,
+  Result<std::vector<std::vector<std::string>>> ImpliedScales(const NodePtr& group, const zarr::ArrayMetadata& metadata,
                                                               std::size_t rank);
   Status LoadDimensions(const NodePtr& group, const NodePtr& node, host::NativeObject native);
   Result<bool> IsImpliedScale(const NodePtr& node, std::size_t dim, const std::string& scale_path);
@@ -325,14 +320,12 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   void TouchDimensionsOf(const NodePtr& node);
 
   // store_file_refresh.cc
-  Status RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now,
-                           host::NativeObject native);
+  Status RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now, host::NativeObject native);
   Status TakeOver(const NodePtr& node, const zarr::Node& before);
   Status TakeOverNow(const NodePtr& node, const zarr::Node& before);
   Status StoreBeforeExtent(const NodePtr& node);
   Status RefreshExtent(const NodePtr& node, host::NativeObject native);
-  Status RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before,
-                           host::NativeObject native);
+  Status RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before, host::NativeObject native);
 
   // store_file_parts.cc
   std::vector<std::shared_ptr<StoreFile>> OtherParts();
@@ -397,17 +390,17 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   const std::string path_;
   const std::string name_;
   const bool writable_;
-  Config config_;                    // with the format of the store itself
+  Config config_;  // with the format of the store itself
   Executor* const executor_;
   const pid_t pid_;
   std::unique_ptr<Store> store_;
-  Background background_;            // of the store's arrays, which it outlives
+  Background background_;  // of the store's arrays, which it outlives
   zarr::Hierarchy hierarchy_;
   unsigned long fileno_ = 0;
   FormatBounds format_bounds_;
   FileAccess access_;
   bool created_ = false;
-  bool root_is_array_ = false;       // the store is one array, shown as a dataset of a made-up root
+  bool root_is_array_ = false;  // the store is one array, shown as a dataset of a made-up root
   std::string root_array_name_;
   bool is_netcdf_ = false;           // see IsNetcdf
   bool root_loaded_ = false;         // attributes and links of the root are in the shadow
@@ -418,18 +411,18 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   bool above_noted_ = false;         // the same of the stores it lies in
   std::optional<bool> is_part_;      // of a larger store, once somebody asked
   StoresAbove stores_above_;
-  std::size_t pending_nodes_ = 0;    // that became changed since the last Save
-  zarr::Node root_node_;             // until the root's NodeState exists
+  std::size_t pending_nodes_ = 0;  // that became changed since the last Save
+  zarr::Node root_node_;           // until the root's NodeState exists
   NodePtr root_;
   NodeTable nodes_;
   std::set<Object*> objects_;
   const ImageMaking* image_ = nullptr;
   bool in_mounts_ = false;
-  host::NativeHandle anchor_;        // in mounts, while objects are open: the root group
-  std::set<void*> holders_;          // native files
+  host::NativeHandle anchor_;                    // in mounts, while objects are open: the root group
+  std::set<void*> holders_;                      // native files
   std::vector<std::weak_ptr<StoreFile>> parts_;  // see Meet
-  std::set<std::string> told_;       // paths of what others stored and this one has not looked at since
-  bool touched_ = false;             // something may have been changed since the last Save
+  std::set<std::string> told_;                   // paths of what others stored and this one has not looked at since
+  bool touched_ = false;                         // something may have been changed since the last Save
 };
 
 // The process's open stores, by path and by the shadow's file number. Leaked with the connector.

@@ -23,8 +23,7 @@ Result<std::string> ValueOfLink(NativeObject group, const std::string& name, std
   args.args.get_val.buf_size = bytes;
   args.args.get_val.buf = value.data();
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return value;
@@ -62,8 +61,7 @@ Result<LinkState> StoreFile::LookAtLink(const NodePtr& group, const std::string&
       const uint64_t token = host::TokenKey(info.u.token);
       NodePtr node = FindNode(token);
       if (node == nullptr) {
-        H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity,
-                                host::IdentifyByName(native.object(), name.c_str()));
+        H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::IdentifyByName(native.object(), name.c_str()));
         node = FindOrMakeNode(token, IdentifierTypeOf(identity.type));
       }
       link.target = node;
@@ -138,8 +136,7 @@ Status StoreFile::NoteCreated(const NodePtr& base, const char* path) {
   return OkStatus();
 }
 
-Status StoreFile::NoteUserLink(const NodePtr& base, const char* path,
-                               std::optional<std::string> value) {
+Status StoreFile::NoteUserLink(const NodePtr& base, const char* path, std::optional<std::string> value) {
   H5ZARR_ASSIGN_OR_RETURN(const Resolution found, Resolve(base, path));
   if (found.parent == nullptr || !value) return OkStatus();
   const auto link = found.parent->group.links.find(found.name);
@@ -193,8 +190,8 @@ void StoreFile::MovePaths(const std::string& from, const std::string& to) {
   TellOthers(to);
 }
 
-Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name,
-                               const NodePtr& target, bool other_links) {
+Status StoreFile::NoteUnlinked(const NodePtr& parent, const std::string& name, const NodePtr& target,
+                               bool other_links) {
   GroupState& group = parent->group;
   const auto known = group.links.find(name);
   const bool was_node = target != nullptr && target->path == JoinPath(parent->path, name);
@@ -300,8 +297,7 @@ void StoreFile::TouchSingles() {
   }
 }
 
-void StoreFile::NoteRenamedAttribute(const NodePtr& node, const std::string& from,
-                                     const std::string& to) {
+void StoreFile::NoteRenamedAttribute(const NodePtr& node, const std::string& from, const std::string& to) {
   if (node == nullptr || from == to) return;
   RenameAttribute(&node->node.attributes(), from, to);
   for (Object* object : objects_) {  // open attributes are written by their name

@@ -19,8 +19,8 @@ constexpr std::size_t kMaxCensus = 1000;
 
 // The forms in which HDF5's dimension scale library keeps its attributes.
 Json FixedText(std::size_t length) {
-  return {{"class", "H5T_STRING"}, {"charSet", "H5T_CSET_ASCII"},
-          {"strPad", "H5T_STR_NULLTERM"}, {"length", length + 1}};
+  return {
+      {"class", "H5T_STRING"}, {"charSet", "H5T_CSET_ASCII"}, {"strPad", "H5T_STR_NULLTERM"}, {"length", length + 1}};
 }
 
 Json Described(Json type, Json shape) {
@@ -35,8 +35,10 @@ Json DimensionListForm(std::size_t rank) {
 }
 
 Json LabelsForm(std::size_t rank) {
-  return Described({{"class", "H5T_STRING"}, {"charSet", "H5T_CSET_ASCII"},
-                    {"strPad", "H5T_STR_NULLTERM"}, {"length", "H5T_VARIABLE"}},
+  return Described({{"class", "H5T_STRING"},
+                    {"charSet", "H5T_CSET_ASCII"},
+                    {"strPad", "H5T_STR_NULLTERM"},
+                    {"length", "H5T_VARIABLE"}},
                    Json::array({rank}));
 }
 
@@ -54,22 +56,19 @@ Json ReferenceListForm(std::size_t entries) {
   Json fields = Json::array();
   fields.push_back({{"name", "dataset"}, {"type", "H5T_STD_REF_OBJ"}, {"offset", 0}});
   fields.push_back({{"name", "dimension"}, {"type", "H5T_STD_U32LE"}, {"offset", 8}});
-  return Described({{"class", "H5T_COMPOUND"}, {"size", 16}, {"fields", std::move(fields)}},
-                   Json::array({entries}));
+  return Described({{"class", "H5T_COMPOUND"}, {"size", 16}, {"fields", std::move(fields)}}, Json::array({entries}));
 }
 
-Status AddAttribute(NativeObject native, const std::string& name, const Json& value,
-                    const Json& form, const ReferenceResolver& references) {
+Status AddAttribute(NativeObject native, const std::string& name, const Json& value, const Json& form,
+                    const ReferenceResolver& references) {
   H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(native, name));
   if (exists) return OkStatus();  // the store has an attribute of that name
-  H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted,
-                          AttributeFromJson(value, form, references));
+  H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted, AttributeFromJson(value, form, references));
   return WriteNativeAttribute(native, name, converted, converted.type(), H5T_CSET_ASCII);
 }
 
 // The value of an attribute as JSON; null where there is none.
-Result<Json> ReadAttribute(NativeObject native, const std::string& name,
-                           const ReferenceResolver& references) {
+Result<Json> ReadAttribute(NativeObject native, const std::string& name, const ReferenceResolver& references) {
   H5ZARR_ASSIGN_OR_RETURN(const bool exists, NativeAttributeExists(native, name));
   if (!exists) return Json();
   H5ZARR_ASSIGN_OR_RETURN(const NativeAttribute attribute, ReadNativeAttribute(native, name));
@@ -78,8 +77,7 @@ Result<Json> ReadAttribute(NativeObject native, const std::string& name,
 }
 
 // The paths in DIMENSION_LIST; nothing where the attribute has another form.
-std::optional<std::vector<std::vector<std::string>>> AttachedPaths(const Json& list,
-                                                                   std::size_t rank) {
+std::optional<std::vector<std::vector<std::string>>> AttachedPaths(const Json& list, std::size_t rank) {
   if (!list.is_array() || list.size() != rank) return std::nullopt;
   std::vector<std::vector<std::string>> scales;
   for (const Json& attached : list) {
@@ -151,8 +149,7 @@ bool HasFixedShape(const zarr::ArrayMetadata& metadata) {
 
 // True where other programs gave dimensions other names than those of the scales that are recorded:
 // they copy attributes from array to array, too.
-bool AreRenamed(const zarr::ArrayMetadata& metadata,
-                const std::vector<std::vector<std::string>>& scales,
+bool AreRenamed(const zarr::ArrayMetadata& metadata, const std::vector<std::vector<std::string>>& scales,
                 const std::optional<std::vector<std::string>>& labels) {
   const Json* list = zarr::FindMember(metadata.attributes, "_ARRAY_DIMENSIONS");
   if (metadata.dimension_names.empty() && list == nullptr) return false;
@@ -186,8 +183,7 @@ std::size_t RankOf(const NodeState& node) {
 // --- loading -------------------------------------------------------------------------------------
 
 // A group's bare dimensions: those its document lists, and those its arrays name and agree on.
-Result<const std::map<std::string, BareDimension>*> StoreFile::BareDimensions(
-    const NodePtr& group) {
+Result<const std::map<std::string, BareDimension>*> StoreFile::BareDimensions(const NodePtr& group) {
   GroupState& state = group->group;
   if (state.bare) return &*state.bare;
   state.bare.emplace();
@@ -210,8 +206,7 @@ Result<const std::map<std::string, BareDimension>*> StoreFile::BareDimensions(
       if (known->node.is_array()) census.Add(known->node.array());
       continue;
     }
-    const Result<std::optional<zarr::Node>> node =
-        hierarchy_.Open(JoinPath(group->path, names[i]));
+    const Result<std::optional<zarr::Node>> node = hierarchy_.Open(JoinPath(group->path, names[i]));
     // A document that cannot be read fails the opening of its own node, not that of others.
     if (IsShortage(node.status())) {
       state.bare.reset();
@@ -246,8 +241,8 @@ Status StoreFile::LoadBareDimension(const NodePtr& group, const std::string& nam
   if (dimension.document.is_null()) {
     node.metadata = MakeBareDimension(name, dimension.extent.value_or(0), config_.zarr_format);
   } else {
-    Result<zarr::ArrayMetadata> metadata = BareDimensionFromDocument(
-        dimension.document, name, config_.zarr_format, dimension.extent);
+    Result<zarr::ArrayMetadata> metadata =
+        BareDimensionFromDocument(dimension.document, name, config_.zarr_format, dimension.extent);
     if (!metadata.ok()) return LoadBroken(group, name, metadata.status());
     node.metadata = std::move(*metadata);
   }
@@ -261,8 +256,7 @@ Status StoreFile::LoadBareDimension(const NodePtr& group, const std::string& nam
 
 // The scale that the groups around `group` have for a dimension `name`; null where there is none.
 // Of their bare dimensions only those that HDF5 made are, which their documents list.
-Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::string& name,
-                                           uint64_t extent) {
+Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::string& name, uint64_t extent) {
   for (std::string path = group->path; !path.empty();) {
     path = std::string(ParentOf(path));
     const NodePtr outer = nodes_.At(path);
@@ -274,16 +268,13 @@ Result<NodePtr> StoreFile::FindScaleAround(const NodePtr& group, const std::stri
     const Json listed = Hdf5Member(outer->node.attributes(), "dimensions");
     if (child->bare_dimension && zarr::FindMember(listed, name.c_str()) == nullptr) continue;
     H5ZARR_RETURN_IF_ERROR(LoadWaitingHeader(outer, child));
-    return child->dataset.is_scale && child->node.array().shape == std::vector<uint64_t>{extent}
-               ? child
-               : NodePtr();
+    return child->dataset.is_scale && child->node.array().shape == std::vector<uint64_t>{extent} ? child : NodePtr();
   }
   return NodePtr();
 }
 
 // The scale of a dimension `name` of an array in `group`; null where there is none.
-Result<NodePtr> StoreFile::FindScale(const NodePtr& group, const std::string& name,
-                                     uint64_t extent) {
+Result<NodePtr> StoreFile::FindScale(const NodePtr& group, const std::string& name, uint64_t extent) {
   if (root_is_array_) return NodePtr();
   H5ZARR_RETURN_IF_ERROR(LoadChild(group, name));
   const auto link = group->group.links.find(name);
@@ -296,8 +287,9 @@ Result<NodePtr> StoreFile::FindScale(const NodePtr& group, const std::string& na
 }
 
 // The scales of an array's dimensions by their names: of all dimensions, or else none.
-Result<std::vector<std::vector<std::string>>> StoreFile::ImpliedScales(
-    const NodePtr& group, const zarr::ArrayMetadata& metadata, std::size_t rank) {
+Result<std::vector<std::vector<std::string>>> StoreFile::ImpliedScales(const NodePtr& group,
+                                                                       const zarr::ArrayMetadata& metadata,
+                                                                       std::size_t rank) {
   const DimensionNames names = DimensionNamesOf(metadata);
   std::vector<std::vector<std::string>> scales;
   for (std::size_t i = 0; i < std::min(rank, names.size()); ++i) {
@@ -320,8 +312,7 @@ Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, Nati
     node->dataset.is_scale = true;
     node->dataset.references_pending = true;
     H5ZARR_RETURN_IF_ERROR(
-        AddAttribute(native, "CLASS", "DIMENSION_SCALE", Described(FixedText(15), Json::array()),
-                     references));
+        AddAttribute(native, "CLASS", "DIMENSION_SCALE", Described(FixedText(15), Json::array()), references));
     if (role.scale_name) {
       const Json form = Described(FixedText(role.scale_name->size()), Json::array());
       H5ZARR_RETURN_IF_ERROR(AddAttribute(native, "NAME", *role.scale_name, form, references));
@@ -338,8 +329,8 @@ Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, Nati
     H5ZARR_ASSIGN_OR_RETURN(scales, ImpliedScales(group, metadata, rank));
   }
   if (scales && !AllEmpty(*scales)) {
-    H5ZARR_RETURN_IF_ERROR(AddAttribute(native, "DIMENSION_LIST", ToJson(*scales),
-                                        DimensionListForm(rank), references));
+    H5ZARR_RETURN_IF_ERROR(
+        AddAttribute(native, "DIMENSION_LIST", ToJson(*scales), DimensionListForm(rank), references));
     node->dataset.attached = *scales;
   }
   if (!labels && !role.is_scale && (!scales || AllEmpty(*scales))) {
@@ -375,8 +366,8 @@ Status StoreFile::CompleteAttributes(const NodePtr& node) {
   Json list = Json::array();
   for (const auto& [path, dimension] : users) list.push_back({"/" + path, dimension});
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
-  H5ZARR_RETURN_IF_ERROR(AddAttribute(native.object(), "REFERENCE_LIST", list,
-                                      ReferenceListForm(users.size()), References()));
+  H5ZARR_RETURN_IF_ERROR(
+      AddAttribute(native.object(), "REFERENCE_LIST", list, ReferenceListForm(users.size()), References()));
   return OrderAttributes(node, native.object());
 }
 
@@ -384,8 +375,7 @@ Status StoreFile::CompleteAttributes(const NodePtr& node) {
 
 // True where every later opening finds by its name that this scale is dimension `dim` of `node`: they are
 // neighbours, for a group between them may get a member of that name, and HDF5 can resize neither.
-Result<bool> StoreFile::IsImpliedScale(const NodePtr& node, std::size_t dim,
-                                       const std::string& scale_path) {
+Result<bool> StoreFile::IsImpliedScale(const NodePtr& node, std::size_t dim, const std::string& scale_path) {
   if (ParentOf(std::string_view(scale_path).substr(1)) != ParentOf(node->path)) return false;
   const NodePtr scale = nodes_.At(scale_path.substr(1));
   if (scale == nullptr || !scale->node.is_array()) return false;
@@ -479,8 +469,8 @@ Status StoreFile::NoteUsersOutside(const NodePtr& node, NativeObject native) {
 
 // True for a dataset that says nothing but that there is a dimension.
 Result<bool> StoreFile::IsBareDimension(const NodePtr& node) {
-  if (node->kind != NodeState::Kind::kDataset || !node->node.is_array() || !node->placed ||
-      !node->broken.ok() || !node->dataset.is_scale || root_is_array_) {
+  if (node->kind != NodeState::Kind::kDataset || !node->node.is_array() || !node->placed || !node->broken.ok() ||
+      !node->dataset.is_scale || root_is_array_) {
     return false;
   }
   const zarr::ArrayMetadata& metadata = node->node.array();
@@ -536,8 +526,7 @@ void StoreFile::ForgetBareDimension(const NodePtr& group, const NodePtr& node) {
   if (group->group.bare) group->group.bare->erase(name);
   Json dimensions = Hdf5Member(group->node.attributes(), "dimensions");
   if (!dimensions.is_object() || dimensions.erase(name) == 0) return;
-  SetHdf5Member(&group->node.attributes(), "dimensions",
-                dimensions.empty() ? Json() : std::move(dimensions));
+  SetHdf5Member(&group->node.attributes(), "dimensions", dimensions.empty() ? Json() : std::move(dimensions));
   group->document_changed = true;
 }
 

@@ -52,13 +52,11 @@ Status CreateExternalLink(NativeObject group, const std::string& name, const std
   return OkStatus();
 }
 
-Result<NativeHandle> CommitDatatype(const NativeHandle& group, const std::string& name, hid_t type,
-                                    hid_t tcpl) {
+Result<NativeHandle> CommitDatatype(const NativeHandle& group, const std::string& name, hid_t type, hid_t tcpl) {
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
-      H5VLdatatype_commit(group.get(), &loc, host::NativeConnector(), name.c_str(), type,
-                          H5P_LST_LINK_CREATE_ID_g, tcpl, H5P_LST_DATATYPE_ACCESS_ID_g,
-                          host::DefaultDxpl(), nullptr),
+      H5VLdatatype_commit(group.get(), &loc, host::NativeConnector(), name.c_str(), type, H5P_LST_LINK_CREATE_ID_g,
+                          tcpl, H5P_LST_DATATYPE_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_DATATYPE);
   if (!native.valid()) return host::AlreadyReported();
   return native;
@@ -95,8 +93,8 @@ void SetAside(const NodePtr& group, const Status& why) {
 
 }  // namespace
 
-NodePtr StoreFile::AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind,
-                            uint64_t token, zarr::Node node) {
+NodePtr StoreFile::AddChild(const NodePtr& group, const std::string& name, NodeState::Kind kind, uint64_t token,
+                            zarr::Node node) {
   auto child = std::make_shared<NodeState>();
   child->kind = kind;
   child->token = token;
@@ -214,23 +212,19 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
       link.kind = LinkState::Kind::kOther;
       link.link_class = stored.link_class;
       link.value = stored.value;
-      H5ZARR_RETURN_IF_ERROR(CreateUserLink(native.object(), name, stored.link_class,
-                                            stored.value));
+      H5ZARR_RETURN_IF_ERROR(CreateUserLink(native.object(), name, stored.link_class, stored.value));
     } else if (stored.source != "." && IsRemoteName(path_) && !IsRemoteName(stored.source)) {
-      return LoadBroken(group, name,
-                        PermissionDeniedError("a link from a remote store to a file of this machine, '" +
-                                              stored.source + "'"));
+      return LoadBroken(
+          group, name,
+          PermissionDeniedError("a link from a remote store to a file of this machine, '" + stored.source + "'"));
     } else if (stored.source != ".") {
       link.kind = LinkState::Kind::kOther;
-      H5ZARR_RETURN_IF_ERROR(
-          CreateExternalLink(native.object(), name, stored.source, stored.path));
+      H5ZARR_RETURN_IF_ERROR(CreateExternalLink(native.object(), name, stored.source, stored.path));
     } else if (stored.kind == "hard") {
-      H5ZARR_ASSIGN_OR_RETURN(const Resolution target,
-                              Resolve(root_, stored.path.c_str(), Mounts::kIgnored));
+      H5ZARR_ASSIGN_OR_RETURN(const Resolution target, Resolve(root_, stored.path.c_str(), Mounts::kIgnored));
       if (target.node == nullptr) continue;  // its node is gone: so is the link
       link.target = target.node;
-      H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object,
-                              host::OpenByToken(Location(), target.node->token));
+      H5ZARR_ASSIGN_OR_RETURN(const NativeHandle object, host::OpenByToken(Location(), target.node->token));
       H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, OpenForLink(group, name));
       H5ZARR_RETURN_IF_ERROR(CreateHardLink(parent.object(), name, object.object()));
     } else {
@@ -245,20 +239,17 @@ Status StoreFile::LoadLink(const NodePtr& group, const std::string& name) {
 
 // LINDI's nodes that stand for links: a soft one, or one into the HDF5 file that has the chunks. True
 // where `node` was such a stub.
-Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& name,
-                                     const zarr::Node& node) {
+Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& name, const zarr::Node& node) {
   const Json& attributes = node.attributes();
-  const std::optional<std::string> soft =
-      node.is_array() ? std::nullopt : SoftLinkStub(attributes);
-  const std::optional<ExternalArray> array =
-      node.is_array() ? ExternalArrayLink(attributes) : std::nullopt;
+  const std::optional<std::string> soft = node.is_array() ? std::nullopt : SoftLinkStub(attributes);
+  const std::optional<ExternalArray> array = node.is_array() ? ExternalArrayLink(attributes) : std::nullopt;
   if (!soft && !array) return false;
   // (What comes from elsewhere names no files of this machine.)
   if (array && (!array->file || (IsRemoteName(path_) && !IsRemoteName(*array->file)))) {
-    H5ZARR_RETURN_IF_ERROR(LoadBroken(
-        group, name,
-        UnsupportedError("its chunks are in another file, dataset '" + array->name + "' of '" +
-                         array->url + "', which is no HDF5 file that can be opened")));
+    H5ZARR_RETURN_IF_ERROR(
+        LoadBroken(group, name,
+                   UnsupportedError("its chunks are in another file, dataset '" + array->name + "' of '" + array->url +
+                                    "', which is no HDF5 file that can be opened")));
     return true;
   }
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), group->token));
@@ -271,8 +262,7 @@ Result<bool> StoreFile::LoadLinkStub(const NodePtr& group, const std::string& na
     H5ZARR_RETURN_IF_ERROR(CreateSoftLink(native.object(), name, *soft));
   } else {
     link.kind = LinkState::Kind::kOther;
-    H5ZARR_RETURN_IF_ERROR(
-        CreateExternalLink(native.object(), name, *array->file, array->name));
+    H5ZARR_RETURN_IF_ERROR(CreateExternalLink(native.object(), name, *array->file, array->name));
   }
   group->group.links[name] = std::move(link);
   return true;
@@ -305,14 +295,13 @@ Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr:
   const bool ordered = !Hdf5Member(node.attributes(), "order").is_null();
   H5ZARR_RETURN_IF_ERROR(RestoreCreationOrder(node.attributes(), gcpl.get()));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
-  NativeHandle native(H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
-                                       H5P_LST_LINK_CREATE_ID_g, gcpl.get(), H5P_LST_GROUP_ACCESS_ID_g,
-                                       host::DefaultDxpl(), nullptr),
-                      H5I_GROUP);
+  NativeHandle native(
+      H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g, gcpl.get(),
+                       H5P_LST_GROUP_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5I_GROUP);
   if (!native.valid()) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
-  const NodePtr child =
-      AddChild(group, name, NodeState::Kind::kGroup, identity.token, std::move(node));
+  const NodePtr child = AddChild(group, name, NodeState::Kind::kGroup, identity.token, std::move(node));
   child->group.ordered = ordered;
   H5ZARR_RETURN_IF_ERROR(LoadHeader(group, child, native.object()));
   for (const StoredLink& link : StoredLinks(child->node.attributes())) {
@@ -322,17 +311,16 @@ Status StoreFile::LoadGroup(const NodePtr& group, const std::string& name, zarr:
 }
 
 // Creates the dataset `name` of the shadow, as the image of a store wants it where there is one.
-Result<NativeHandle> StoreFile::CreateDataset(const NodePtr& group, const std::string& name, hid_t type,
-                                              Handle space, Handle dcpl) {
+Result<NativeHandle> StoreFile::CreateDataset(const NodePtr& group, const std::string& name, hid_t type, Handle space,
+                                              Handle dcpl) {
   if (image_ != nullptr) {
     H5ZARR_RETURN_IF_ERROR(image_->adapt(JoinPath(group->path, name), type, &space, &dcpl));
   }
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle parent, OpenForLink(group, name));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
   NativeHandle native(
-      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(),
-                         H5P_LST_LINK_CREATE_ID_g, type, space.get(), dcpl.get(),
-                         H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+      H5VLdataset_create(parent.get(), &loc, host::NativeConnector(), name.c_str(), H5P_LST_LINK_CREATE_ID_g, type,
+                         space.get(), dcpl.get(), H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
       H5I_DATASET);
   if (!native.valid()) return host::AlreadyReported();
   return native;
@@ -359,8 +347,7 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
   DatasetHeader header = std::move(*planned);
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), header.shadow_dcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(Handle committed,
-                          OpenCommittedType(Hdf5Member(node.attributes(), "type_ref"),
-                                            header.type.get()));
+                          OpenCommittedType(Hdf5Member(node.attributes(), "type_ref"), header.type.get()));
   // An attribute of the type may have led back here.
   if (group->group.links.count(name)) return OkStatus();
   // (An image is as the store is now.)
@@ -373,16 +360,14 @@ Status StoreFile::LoadDataset(const NodePtr& group, const std::string& name, zar
     H5ZARR_ASSIGN_OR_RETURN(committed_type, CommittedTypeToken(committed.get()));
     header.type = std::move(committed);
   }
-  Result<NativeHandle> made = CreateDataset(group, name, header.type.get(), std::move(header.space),
-                                            std::move(header.shadow_dcpl));
+  Result<NativeHandle> made =
+      CreateDataset(group, name, header.type.get(), std::move(header.space), std::move(header.shadow_dcpl));
   if (!made.ok()) {
-    return host::IsAlreadyReported(made.status()) ? made.status()
-                                                  : LoadBroken(group, name, made.status());
+    return host::IsAlreadyReported(made.status()) ? made.status() : LoadBroken(group, name, made.status());
   }
   const NativeHandle native = std::move(*made);
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
-  const NodePtr child =
-      AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+  const NodePtr child = AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
   if (!header.fill_block.empty()) {
     std::get<zarr::ArrayMetadata>(child->node.metadata).fill.block = std::move(header.fill_block);
   }
@@ -406,14 +391,12 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
   const Result<NativeHandle> native =
       CreateDataset(group, name, header->type.get(), std::move(header->space), std::move(header->dcpl));
   if (!native.ok()) {
-    return LoadBroken(group, name,
-                      host::IsAlreadyReported(native.status())
-                          ? CorruptError("its mappings do not fit its shape")
-                          : native.status());
+    return LoadBroken(
+        group, name,
+        host::IsAlreadyReported(native.status()) ? CorruptError("its mappings do not fit its shape") : native.status());
   }
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native->object()));
-  const NodePtr child =
-      AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
+  const NodePtr child = AddChild(group, name, NodeState::Kind::kDataset, identity.token, std::move(node));
   child->dataset.virtual_layout = std::move(header->layout);
   return LoadHeader(group, child, native->object());
 }
@@ -422,11 +405,10 @@ Status StoreFile::LoadVirtual(const NodePtr& group, const std::string& name, zar
 // handle: what has a type of its own does without.
 Result<Handle> StoreFile::OpenCommittedType(const Json& path, hid_t expected) {
   if (!path.is_string()) return Handle();
-  const Result<Resolution> found =
-      Resolve(root_, path.get_ref<const std::string&>().c_str(), Mounts::kIgnored);
+  const Result<Resolution> found = Resolve(root_, path.get_ref<const std::string&>().c_str(), Mounts::kIgnored);
   if (IsShortage(found.status())) return found.status();
-  if (!found.ok() || found->node == nullptr ||
-      found->node->kind != NodeState::Kind::kDatatype || !found->node->broken.ok()) {
+  if (!found.ok() || found->node == nullptr || found->node->kind != NodeState::Kind::kDatatype ||
+      !found->node->broken.ok()) {
     return Handle();
   }
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), found->node->token));
@@ -442,11 +424,9 @@ Status StoreFile::LoadDatatype(const NodePtr& group, const std::string& name, za
   const Handle tcpl(H5Pcopy(H5P_LST_DATATYPE_CREATE_ID_g));
   H5ZARR_RETURN_IF_ERROR(RestoreAttributeOrder(node.attributes(), tcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, OpenForLink(group, name));
-  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native,
-                          CommitDatatype(parent, name, type->get(), tcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, CommitDatatype(parent, name, type->get(), tcpl.get()));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
-  const NodePtr child =
-      AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
+  const NodePtr child = AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
   return LoadHeader(group, child, native.object());
 }
 
@@ -458,14 +438,12 @@ Status StoreFile::LoadBroken(const NodePtr& group, const std::string& name, Stat
   const Handle type(H5Tcreate(H5T_OPAQUE, 1));
   if (!type.valid() || H5Tset_tag(type.get(), "not to be opened") < 0) return host::AlreadyReported();
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, OpenForLink(group, name));
-  H5ZARR_ASSIGN_OR_RETURN(
-      const NativeHandle native,
-      CommitDatatype(parent, name, type.get(), H5P_LST_DATATYPE_CREATE_ID_g));
+  H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native,
+                          CommitDatatype(parent, name, type.get(), H5P_LST_DATATYPE_CREATE_ID_g));
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(native.object()));
   zarr::Node node;
   node.path = JoinPath(group->path, name);
-  const NodePtr child =
-      AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
+  const NodePtr child = AddChild(group, name, NodeState::Kind::kDatatype, identity.token, std::move(node));
   child->broken = why.WithContext("cannot open '" + child->path + "' of '" + ShownName(name_) + "'");
   return OkStatus();
 }
@@ -487,13 +465,11 @@ Status StoreFile::LoadAttribute(const zarr::Node& node, const std::string& name,
                                 NativeObject native) {
   AttributeJson attribute{stored, AttributeDescription(node.attributes(), name)};
   if (name == "_FillValue" && node.is_array()) ReadFillValueAttribute(node.array(), &attribute);
-  H5ZARR_ASSIGN_OR_RETURN(
-      const AttributeValue converted,
-      AttributeFromJson(attribute.value, attribute.description, References()));
+  H5ZARR_ASSIGN_OR_RETURN(const AttributeValue converted,
+                          AttributeFromJson(attribute.value, attribute.description, References()));
   const Json* type_ref = zarr::FindMember(attribute.description, "type_ref");
-  H5ZARR_ASSIGN_OR_RETURN(
-      const Handle committed,
-      OpenCommittedType(type_ref != nullptr ? *type_ref : Json(), converted.type()));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle committed,
+                          OpenCommittedType(type_ref != nullptr ? *type_ref : Json(), converted.type()));
   const hid_t file_type = committed.valid() ? committed.get() : converted.type();
   const H5T_cset_t cset = NameCset(name, attribute.description);
   return WriteNativeAttribute(native, name, converted, file_type, cset)
@@ -509,8 +485,7 @@ Result<std::vector<std::string>> StoreFile::ChildNames(const NodePtr& group) {
   if (root_is_array_) {
     names.push_back(root_array_name_);
   } else {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed,
-                            hierarchy_.ListNames(group->path));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> listed, hierarchy_.ListNames(group->path));
     if (listed.empty()) H5ZARR_RETURN_IF_ERROR(CheckThere());
     names.insert(names.end(), listed.begin(), listed.end());
     H5ZARR_ASSIGN_OR_RETURN(const auto* dimensions, BareDimensions(group));
@@ -577,8 +552,7 @@ Result<const std::vector<std::string>*> StoreFile::UnfilledNames(const NodePtr& 
     // Whatever was created or removed through this store meanwhile: `links` and `absent` know.
     for (const auto& [name, link] : state.links) {
       const NodePtr child = link.target.lock();
-      if (link.kind != LinkState::Kind::kHard || child == nullptr ||
-          !(child->stored || child->bare_dimension)) {
+      if (link.kind != LinkState::Kind::kHard || child == nullptr || !(child->stored || child->bare_dimension)) {
         return kNone;
       }
     }

@@ -65,14 +65,13 @@ Status StoreFile::LoadForMove(const Resolution& from, const NodePtr& to_parent) 
 }
 
 Result<H5T_cset_t> StoreFile::CsetOfLink(const NodePtr& group, const std::string& name) {
-  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native,
-                          host::OpenByToken(Location(), group->token));
+  H5ZARR_ASSIGN_OR_RETURN(const host::NativeHandle native, host::OpenByToken(Location(), group->token));
   H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, host::LinkInfo(native.object(), name.c_str()));
   return info.cset;
 }
 
-Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_name,
-                            const NodePtr& to_parent, const std::string& to_name) {
+Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_name, const NodePtr& to_parent,
+                            const std::string& to_name) {
   GroupState& from_group = from_parent->group;
   GroupState& to_group = to_parent->group;
   const auto known = from_group.links.find(from_name);
@@ -80,8 +79,7 @@ Status StoreFile::NoteMoved(const NodePtr& from_parent, const std::string& from_
   const NodePtr target = known->second.target.lock();
   const std::string from = JoinPath(from_parent->path, from_name);
   const std::string to = JoinPath(to_parent->path, to_name);
-  const bool is_node = known->second.kind == LinkState::Kind::kHard && target != nullptr &&
-                       target->path == from;
+  const bool is_node = known->second.kind == LinkState::Kind::kHard && target != nullptr && target->path == from;
   H5ZARR_ASSIGN_OR_RETURN(const H5T_cset_t cset, CsetOfLink(to_parent, to_name));
   // First what may fail: until then nothing is moved, here and in the store.
   if (known->second.is_stub) H5ZARR_RETURN_IF_ERROR(RemoveStub(from_parent, from_name));

@@ -18,10 +18,8 @@ using host::NativeObject;
 // An attribute that is made anew becomes the last one.
 Status MakeLast(NativeObject object, const std::string& name) {
   H5ZARR_ASSIGN_OR_RETURN(const NativeAttribute attribute, ReadNativeAttribute(object, name));
-  H5ZARR_RETURN_IF_ERROR(
-      host::KeepingLinkCount(object, [&] { return DeleteNativeAttribute(object, name); }));
-  return WriteNativeAttribute(object, name, attribute.value, attribute.file_type.get(),
-                              attribute.name_cset);
+  H5ZARR_RETURN_IF_ERROR(host::KeepingLinkCount(object, [&] { return DeleteNativeAttribute(object, name); }));
+  return WriteNativeAttribute(object, name, attribute.value, attribute.file_type.get(), attribute.name_cset);
 }
 
 }  // namespace
@@ -35,19 +33,17 @@ Result<NativeHandle> StoreFile::OpenForLink(const NodePtr& group, const std::str
   if (!early) return host::OpenByToken(Location(), group->token);
   if (!state.early_group.valid()) H5ZARR_RETURN_IF_ERROR(MakeEarlyGroup(group));
   state.early.insert(name);
-  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity,
-                          host::Identify(state.early_group.object()));
+  H5ZARR_ASSIGN_OR_RETURN(const host::Identity identity, host::Identify(state.early_group.object()));
   return host::OpenByToken(Location(), identity.token);
 }
 
 Status StoreFile::MakeEarlyGroup(const NodePtr& group) {
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle parent, host::OpenByToken(Location(), group->token));
   const H5VL_loc_params_t loc = host::LocSelf(H5I_GROUP);
-  group->group.early_group = NativeHandle(
-      H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), nullptr, H5P_LST_LINK_CREATE_ID_g,
-                       H5P_LST_GROUP_CREATE_ID_g, H5P_LST_GROUP_ACCESS_ID_g, host::DefaultDxpl(),
-                       nullptr),
-      H5I_GROUP);
+  group->group.early_group =
+      NativeHandle(H5VLgroup_create(parent.get(), &loc, host::NativeConnector(), nullptr, H5P_LST_LINK_CREATE_ID_g,
+                                    H5P_LST_GROUP_CREATE_ID_g, H5P_LST_GROUP_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+                   H5I_GROUP);
   return group->group.early_group.valid() ? OkStatus() : host::AlreadyReported();
 }
 

@@ -21,8 +21,7 @@ Status DeleteNativeLink(host::NativeObject group, const std::string& name) {
   args.op_type = H5VL_LINK_DELETE;
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
   return host::KeepingLinkCount(group, [&]() -> Status {
-    if (H5VLlink_specific(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                          nullptr) < 0) {
+    if (H5VLlink_specific(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
       return host::AlreadyReported();
     }
     return OkStatus();
@@ -112,17 +111,17 @@ Status StoreFile::CatchUpAt(const std::string& path) {
 // Lets go of a node that cannot be shown as it is now.
 Status StoreFile::LetGoUnless(const NodePtr& node, const Status& refreshed) {
   switch (refreshed.code()) {
-    case StatusCode::kNotFound: case StatusCode::kChanged: case StatusCode::kCorrupt:
-    case StatusCode::kUnsupported:
-      return LetGo(node, refreshed);
+    case StatusCode::kNotFound:
+    case StatusCode::kChanged:
+    case StatusCode::kCorrupt:
+    case StatusCode::kUnsupported: return LetGo(node, refreshed);
     default: return refreshed;
   }
 }
 
 // Whether what a node is in the shadow is in its document alone, and its like cannot be changed there.
 bool StoreFile::IsOfOneDocument(const NodeState& node) {
-  return node.broken.ok() && node.kind != NodeState::Kind::kDatatype &&
-         node.dataset.virtual_layout == nullptr;
+  return node.broken.ok() && node.kind != NodeState::Kind::kDatatype && node.dataset.virtual_layout == nullptr;
 }
 
 void StoreFile::LookAgain(const NodePtr& group) {
@@ -182,10 +181,10 @@ Status StoreFile::RefuseMoveOfPart(const std::string& path) {
   const std::string moved = path_ + "/" + path;
   for (const std::shared_ptr<StoreFile>& other : OtherParts()) {
     if (other->path_ != moved && !IsBelow(other->path_, moved)) continue;
-    return Status(StatusCode::kPermissionDenied,
-                  "unable to move '/" + path + "' of '" + ShownName(name_) + "': '" +
-                      ShownName(other->name_) + "' is open",
-                  EBUSY);
+    return Status(
+        StatusCode::kPermissionDenied,
+        "unable to move '/" + path + "' of '" + ShownName(name_) + "': '" + ShownName(other->name_) + "' is open",
+        EBUSY);
   }
   return OkStatus();
 }

@@ -97,8 +97,7 @@ Status StoreFile::StoreBeforeExtent(const NodePtr& node) {
   return kept == array.metadata().shape ? OkStatus() : array.Resize(kept);
 }
 
-Status StoreFile::RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before,
-                                    NativeObject native) {
+Status StoreFile::RefreshDimensions(const NodePtr& node, const zarr::ArrayMetadata& before, NativeObject native) {
   const zarr::ArrayMetadata& now = node->node.array();
   const std::size_t rank = now.shape.size() - node->dataset.element.elem_dims.size();
   if (SameDimensions(before, now, NameOf(node->path), rank)) return OkStatus();
@@ -111,8 +110,7 @@ Status StoreFile::RefreshDimensions(const NodePtr& node, const zarr::ArrayMetada
   return LoadDimensions(nodes_.At(std::string(ParentOf(node->path))), node, native);
 }
 
-Status StoreFile::RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now,
-                                    NativeObject native) {
+Status StoreFile::RefreshAttributes(const zarr::Node& loaded, const zarr::Node& now, NativeObject native) {
   const Json comment = Hdf5Member(now.attributes(), "comment");
   if (comment != Hdf5Member(loaded.attributes(), "comment")) {
     H5ZARR_RETURN_IF_ERROR(WriteNativeComment(native, TextFromJson(comment).value_or("")));

@@ -35,8 +35,7 @@ class FlagScope {
 };
 
 // An external link's file and object path, as `_LINKS` says them.
-Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group,
-                                                           const std::string& name) {
+Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group, const std::string& name) {
   H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, host::LinkInfo(group, name.c_str()));
   std::string value(info.u.val_size, '\0');
   H5VL_link_get_args_t args;
@@ -44,8 +43,8 @@ Result<std::pair<std::string, std::string>> ExternalTarget(NativeObject group,
   args.args.get_val.buf_size = value.size();
   args.args.get_val.buf = value.data();
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (!value.empty() && H5VLlink_get(group.under, &loc, host::NativeConnector(), &args,
-                                     host::DefaultDxpl(), nullptr) < 0) {
+  if (!value.empty() &&
+      H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   // A byte of version and flags, then two strings that end in NUL. H5Lcreate_ud takes any bytes for them:
@@ -72,9 +71,8 @@ std::set<std::string> KeepOldLinks(const GroupState& group, Json* attributes) {
       const auto link = group.links.find(links[0].name);
       if (group.absent.count(links[0].name) != 0) continue;
       if (link != group.links.end()) {
-        const bool same = link->second.kind == LinkState::Kind::kSoft
-                              ? link->second.soft_target == links[0].path
-                              : link->second.kind == LinkState::Kind::kOther;
+        const bool same = link->second.kind == LinkState::Kind::kSoft ? link->second.soft_target == links[0].path
+                                                                      : link->second.kind == LinkState::Kind::kOther;
         if (!same) continue;
         kept.insert(links[0].name);
       }
@@ -134,16 +132,14 @@ Result<Json> CommittedType(NativeObject native) {
   H5VL_datatype_get_args_t args;
   args.op_type = H5VL_DATATYPE_GET_BINARY_SIZE;
   args.args.get_binary_size.size = &bytes;
-  if (H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                       nullptr) < 0) {
+  if (H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   H5ZARR_ASSIGN_OR_RETURN(Buffer binary, Buffer::Allocate(bytes));
   args.op_type = H5VL_DATATYPE_GET_BINARY;
   args.args.get_binary.buf = binary.data();
   args.args.get_binary.buf_size = bytes;
-  if (H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(),
-                       nullptr) < 0) {
+  if (H5VLdatatype_get(native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   const Handle type(H5Tdecode(binary.data()));
@@ -189,14 +185,12 @@ Status StoreFile::SaveDocument(const NodePtr& node) {
   if (node->comment_changed) {
     H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
     H5ZARR_ASSIGN_OR_RETURN(const std::string comment, ReadNativeComment(native.object()));
-    SetHdf5Member(&node->node.attributes(), "comment",
-                  comment.empty() ? Json(nullptr) : TextToJson(comment));
+    SetHdf5Member(&node->node.attributes(), "comment", comment.empty() ? Json(nullptr) : TextToJson(comment));
     node->comment_changed = false;
   }
   if (node->dataset.committed_type != 0) {
     const std::string type_path = PathOfToken(node->dataset.committed_type);
-    SetHdf5Member(&node->node.attributes(), "type_ref",
-                  type_path.empty() ? Json(nullptr) : Json(type_path));
+    SetHdf5Member(&node->node.attributes(), "type_ref", type_path.empty() ? Json(nullptr) : Json(type_path));
     NoteInRoot(kReferences);
   }
   if (root_->stored) H5ZARR_RETURN_IF_ERROR(CheckThere());
@@ -232,12 +226,10 @@ Status StoreFile::CheckDocument(const NodeState& node) const {
   if (!node.stored) return OkStatus();
   const bool is_array = node.node.is_array();
   const int zarr_format = is_array ? node.node.array().zarr_format : node.node.group().zarr_format;
-  const std::string key =
-      JoinPath(node.path, zarr_format == 3 ? "zarr.json" : is_array ? ".zarray" : ".zgroup");
+  const std::string key = JoinPath(node.path, zarr_format == 3 ? "zarr.json" : is_array ? ".zarray" : ".zgroup");
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, store_->ObjectBytes(key));
   if (bytes) return OkStatus();
-  return Status(StatusCode::kIo, key + " has been removed from '" + name_ + "' while it was open",
-                ENOENT);
+  return Status(StatusCode::kIo, key + " has been removed from '" + name_ + "' while it was open", ENOENT);
 }
 
 // Stores the document, with what other programs changed of it meanwhile: that node is returned where they did.
@@ -277,16 +269,14 @@ Status StoreFile::EncodeAttributes(const NodePtr& node) {
       SetAttribute(&node->node.attributes(), name, nullptr);
       continue;
     }
-    H5ZARR_ASSIGN_OR_RETURN(const NativeAttribute attribute,
-                            ReadNativeAttribute(native.object(), name));
+    H5ZARR_ASSIGN_OR_RETURN(const NativeAttribute attribute, ReadNativeAttribute(native.object(), name));
     Result<AttributeJson> encoded = AttributeToJson(attribute.value, references);
     if (!encoded.ok()) {
       return encoded.status().WithContext("attribute '" + name + "' of '/" + node->path + "'");
     }
     TakeAsJson(node->node, name, &*encoded);
     // netCDF knows no scalar attribute: a list of one is one.
-    const Json* single = encoded->value.is_array() && encoded->value.size() == 1 ? &encoded->value[0]
-                                                                                 : nullptr;
+    const Json* single = encoded->value.is_array() && encoded->value.size() == 1 ? &encoded->value[0] : nullptr;
     if (is_netcdf && single != nullptr && single->is_primitive()) {
       H5ZARR_ASSIGN_OR_RETURN(encoded->description, Describe(attribute.value));
       encoded->value = Json(*single);
@@ -387,18 +377,17 @@ Status StoreFile::EncodeUserLinks(const NodePtr& node) {
   for (const StoredLink& old : StoredLinks(attributes)) {
     const bool known = node->group.links.count(old.name) || node->group.absent.count(old.name);
     if (old.link_class == 0 || known) continue;
-    links.push_back(
-        {{"name", old.name}, {"class", old.link_class}, {"value", TextToJson(old.value)}});
+    links.push_back({{"name", old.name}, {"class", old.link_class}, {"value", TextToJson(old.value)}});
   }
   for (const auto& [name, link] : node->group.links) {
     if (link.kind != LinkState::Kind::kOther || !IsUserClass(link.link_class)) continue;
     if (!link.value) {
-      return UnsupportedError("link '" + name + "' of '/" + node->path + "' cannot be stored: its "
-                              "class " + std::to_string(link.link_class) +
-                              " has no query function that gives its value");
+      return UnsupportedError("link '" + name + "' of '/" + node->path +
+                              "' cannot be stored: its "
+                              "class " +
+                              std::to_string(link.link_class) + " has no query function that gives its value");
     }
-    links.push_back(
-        {{"name", name}, {"class", link.link_class}, {"value", TextToJson(*link.value)}});
+    links.push_back({{"name", name}, {"class", link.link_class}, {"value", TextToJson(*link.value)}});
   }
   SetHdf5Member(&attributes, "user_links", links.empty() ? Json() : std::move(links));
   return OkStatus();
@@ -406,8 +395,7 @@ Status StoreFile::EncodeUserLinks(const NodePtr& node) {
 
 Status StoreFile::EncodeLinkOrder(const NodePtr& node) {
   H5ZARR_ASSIGN_OR_RETURN(NativeHandle native, host::OpenByToken(Location(), node->token));
-  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          host::LinkNames(native.object(), H5_INDEX_CRT_ORDER));
+  H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::string> names, host::LinkNames(native.object(), H5_INDEX_CRT_ORDER));
   SetHdf5Member(&node->node.attributes(), "order", Json(names));
   return OkStatus();
 }
@@ -416,8 +404,8 @@ Status StoreFile::EncodeLinkOrder(const NodePtr& node) {
 Status StoreFile::SaveNode(const NodePtr& node, Purpose purpose) {
   const Status there = CheckDocument(*node);
   if (there.ok()) {
-    const bool document = node->document_changed || !node->changed_attributes.empty() ||
-                          node->group.links_changed || (!node->stored && !node->bare_dimension);
+    const bool document = node->document_changed || !node->changed_attributes.empty() || node->group.links_changed ||
+                          (!node->stored && !node->bare_dimension);
     return document ? SaveDocument(node) : OkStatus();
   }
   if (there.errno_value() != ENOENT || purpose == Purpose::kFlush) return there;
@@ -433,8 +421,7 @@ Status StoreFile::CopyExternal(const NodePtr& node, NativeObject native) {
   DatasetState& dataset = node->dataset;
   if (!dataset.external || dataset.external_copied || !writable_ || forked()) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(zarr::Array* const array, OpenArray(node, 0));
-  H5ZARR_ASSIGN_OR_RETURN(dataset.external_copied,
-                          CopyExternalData(native, dataset.element, array));
+  H5ZARR_ASSIGN_OR_RETURN(dataset.external_copied, CopyExternalData(native, dataset.element, array));
   if (!dataset.external_copied) return OkStatus();
   Json external = Hdf5Member(node->node.attributes(), "external");
   external["copied"] = true;
@@ -508,8 +495,7 @@ std::vector<NodePtr> StoreFile::ChangedNodes() const {
     const bool unstored = !node->stored && !node->node.implicit && !node->bare_dimension;
     if (!staged && (node->dirty() || unstored)) changed.push_back(node);
   }
-  std::sort(changed.begin(), changed.end(),
-            [](const NodePtr& a, const NodePtr& b) { return a->path < b->path; });
+  std::sort(changed.begin(), changed.end(), [](const NodePtr& a, const NodePtr& b) { return a->path < b->path; });
   return changed;
 }
 

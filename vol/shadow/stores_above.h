@@ -38,8 +38,7 @@ class StoresAbove {
 
   // Calls `visit` with each folder above that has a zarr.json or that document of v2, the nearest first. Ends
   // at the first failure.
-  Status ForEach(const std::string& v2_document,
-                 const std::function<Status(std::unique_ptr<Store>)>& visit) const;
+  Status ForEach(const std::string& v2_document, const std::function<Status(std::unique_ptr<Store>)>& visit) const;
   // The store in the folder at `path`, which lies above; null where that is none that can be asked.
   Result<std::unique_ptr<Store>> Open(const std::string& path) const;
 

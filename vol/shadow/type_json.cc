@@ -50,8 +50,8 @@ Result<Json> IntegerToJson(hid_t type, bool is_bitfield) {
     return EncodedType(type, ClassObject("encoded"));
   }
   const char kind = is_bitfield ? 'B' : H5Tget_sign(type) == H5T_SGN_NONE ? 'U' : 'I';
-  const std::string name = std::string("H5T_STD_") + kind + std::to_string(size_bytes * 8) +
-                           std::string(OrderName(type));
+  const std::string name =
+      std::string("H5T_STD_") + kind + std::to_string(size_bytes * 8) + std::string(OrderName(type));
   if (IsFullWidth(type)) return Json(name);
   Json json = ClassObject(is_bitfield ? "H5T_BITFIELD" : "H5T_INTEGER");
   json["base"] = name;
@@ -83,10 +83,8 @@ Json StringToJson(hid_t type) {
     case H5T_STR_SPACEPAD: json["strPad"] = "H5T_STR_SPACEPAD"; break;
     default: json["strPad"] = "H5T_STR_NULLTERM"; break;
   }
-  if (H5Tis_variable_str(type) > 0)
-    json["length"] = "H5T_VARIABLE";
-  else
-    json["length"] = H5Tget_size(type);
+  if (H5Tis_variable_str(type) > 0) json["length"] = "H5T_VARIABLE";
+  else json["length"] = H5Tget_size(type);
   return json;
 }
 
@@ -142,8 +140,7 @@ Result<Json> CompoundToJson(hid_t type) {
   if (!packed || H5Tget_size(type) != packed_bytes) {
     json["size"] = H5Tget_size(type);
     for (int i = 0; i < members; ++i) {
-      fields[static_cast<std::size_t>(i)]["offset"] =
-          H5Tget_member_offset(type, static_cast<unsigned>(i));
+      fields[static_cast<std::size_t>(i)]["offset"] = H5Tget_member_offset(type, static_cast<unsigned>(i));
     }
   }
   json["fields"] = std::move(fields);
@@ -210,8 +207,8 @@ Result<Handle> DecodedType(const Json& json) {
   constexpr std::size_t kSlackBytes = 4096;
   if (bytes.size() < kShortest) return BadType(json, "the bytes of H5Tencode");
   const int type_class = static_cast<int>(bytes[2]) & 0x0f;
-  if (type_class != H5T_INTEGER && type_class != H5T_FLOAT && type_class != H5T_TIME &&
-      type_class != H5T_BITFIELD && type_class != kComplexClass) {
+  if (type_class != H5T_INTEGER && type_class != H5T_FLOAT && type_class != H5T_TIME && type_class != H5T_BITFIELD &&
+      type_class != kComplexClass) {
     return BadType(json, "an atomic class in the bytes of H5Tencode");
   }
   bytes.resize(bytes.size() + kSlackBytes);
@@ -242,8 +239,7 @@ Result<Handle> ParseOddInteger(const Json& json, int depth) {
     return BadType(json, "the base of an integer");
   }
   const uint64_t bits = H5Tget_size(type.get()) * 8;
-  if (!precision || *precision == 0 || !offset || *precision > bits ||
-      *offset > bits - *precision) {
+  if (!precision || *precision == 0 || !offset || *precision > bits || *offset > bits - *precision) {
     return BadType(json, "'precision' and 'offset' within the base");
   }
   if (H5Tset_precision(type.get(), *precision) < 0 || H5Tset_offset(type.get(), *offset) < 0) {
@@ -255,26 +251,20 @@ Result<Handle> ParseOddInteger(const Json& json, int depth) {
 Result<Handle> ParseString(const Json& json) {
   const std::string pad_name = StringMember(json, "strPad").value_or("H5T_STR_NULLTERM");
   H5T_str_t pad = H5T_STR_NULLTERM;
-  if (pad_name == "H5T_STR_NULLPAD")
-    pad = H5T_STR_NULLPAD;
-  else if (pad_name == "H5T_STR_SPACEPAD")
-    pad = H5T_STR_SPACEPAD;
-  else if (pad_name != "H5T_STR_NULLTERM")
-    return BadType(json, "a known 'strPad'");
+  if (pad_name == "H5T_STR_NULLPAD") pad = H5T_STR_NULLPAD;
+  else if (pad_name == "H5T_STR_SPACEPAD") pad = H5T_STR_SPACEPAD;
+  else if (pad_name != "H5T_STR_NULLTERM") return BadType(json, "a known 'strPad'");
   const std::string cset_name = StringMember(json, "charSet").value_or("H5T_CSET_ASCII");
   H5T_cset_t cset = H5T_CSET_ASCII;
-  if (cset_name == "H5T_CSET_UTF8")
-    cset = H5T_CSET_UTF8;
-  else if (cset_name != "H5T_CSET_ASCII")
-    return BadType(json, "a known 'charSet'");
+  if (cset_name == "H5T_CSET_UTF8") cset = H5T_CSET_UTF8;
+  else if (cset_name != "H5T_CSET_ASCII") return BadType(json, "a known 'charSet'");
   if (StringMember(json, "length") == "H5T_VARIABLE") return Made(MakeVlenString(pad, cset), json);
   const std::optional<uint64_t> length = UnsignedMember(json, "length");
   if (!length || *length == 0 || *length > UINT32_MAX) return BadType(json, "a 'length'");
   return Made(MakeFixedString(*length, pad, cset), json);
 }
 
-Status InsertEnumMember(hid_t type, hid_t base, bool is_signed, const Json& name_json,
-                        const Json& value_json) {
+Status InsertEnumMember(hid_t type, hid_t base, bool is_signed, const Json& name_json, const Json& value_json) {
   const std::optional<std::string> name = TextFromJson(name_json);
   if (!name || !value_json.is_number_integer()) {
     return BadType(value_json, "the name and integer of an enumeration's member");
@@ -283,8 +273,7 @@ Status InsertEnumMember(hid_t type, hid_t base, bool is_signed, const Json& name
   const uint64_t bits = value_json.get<uint64_t>();
   std::memcpy(value, &bits, 8);
   Handle wide = MakeInteger(8, is_signed, Endian::kLittle);
-  if (H5Tget_size(base) > sizeof(value) ||
-      H5Tconvert(wide.get(), base, 1, value, nullptr, H5P_DEFAULT) < 0 ||
+  if (H5Tget_size(base) > sizeof(value) || H5Tconvert(wide.get(), base, 1, value, nullptr, H5P_DEFAULT) < 0 ||
       H5Tenum_insert(type, name->c_str(), value) < 0) {
     return BadType(name_json, "a new member of an enumeration");
   }
@@ -294,8 +283,7 @@ Status InsertEnumMember(hid_t type, hid_t base, bool is_signed, const Json& name
 Result<Handle> ParseEnum(const Json& json, int depth) {
   H5ZARR_ASSIGN_OR_RETURN(Handle base, ParseBase(json, depth));
   const Json* mapping = zarr::FindMember(json, "mapping");
-  if (TypeClass(base.get()) != H5T_INTEGER || mapping == nullptr ||
-      !(mapping->is_object() || mapping->is_array())) {
+  if (TypeClass(base.get()) != H5T_INTEGER || mapping == nullptr || !(mapping->is_object() || mapping->is_array())) {
     return BadType(json, "an integer 'base' and a 'mapping'");
   }
   const bool is_signed = H5Tget_sign(base.get()) != H5T_SGN_NONE;
@@ -303,8 +291,7 @@ Result<Handle> ParseEnum(const Json& json, int depth) {
   const QuietErrors quiet;
   if (mapping->is_object()) {
     for (const auto& [name, value] : mapping->items()) {
-      H5ZARR_RETURN_IF_ERROR(
-          InsertEnumMember(type.get(), base.get(), is_signed, Json(name), value));
+      H5ZARR_RETURN_IF_ERROR(InsertEnumMember(type.get(), base.get(), is_signed, Json(name), value));
     }
     return Made(std::move(type), json);
   }
@@ -360,8 +347,7 @@ Result<Handle> ParseCompound(const Json& json, int depth) {
 Result<Handle> ParseArray(const Json& json, int depth) {
   H5ZARR_ASSIGN_OR_RETURN(Handle base, ParseBase(json, depth));
   const Json* dims_json = zarr::FindMember(json, "dims");
-  if (dims_json == nullptr || !dims_json->is_array() || dims_json->empty() ||
-      dims_json->size() > H5S_MAX_RANK) {
+  if (dims_json == nullptr || !dims_json->is_array() || dims_json->empty() || dims_json->size() > H5S_MAX_RANK) {
     return BadType(json, "a list 'dims' of 1 to 32 numbers");
   }
   std::vector<hsize_t> dims;
@@ -373,16 +359,14 @@ Result<Handle> ParseArray(const Json& json, int depth) {
     if (!product || *product > UINT32_MAX) return BadType(json, "an array below 4 GiB");
     bytes = *product;
   }
-  return Made(Handle(H5Tarray_create2(base.get(), static_cast<unsigned>(dims.size()), dims.data())),
-              json);
+  return Made(Handle(H5Tarray_create2(base.get(), static_cast<unsigned>(dims.size()), dims.data())), json);
 }
 
 Result<Handle> ParseOpaque(const Json& json) {
   const std::optional<uint64_t> size_bytes = UnsignedMember(json, "size");
   const Json* tag_json = zarr::FindMember(json, "tag");
   const std::optional<std::string> tag = tag_json ? TextFromJson(*tag_json) : std::string();
-  if (!size_bytes || *size_bytes == 0 || *size_bytes > UINT32_MAX || !tag ||
-      tag->size() >= H5T_OPAQUE_TAG_MAX) {
+  if (!size_bytes || *size_bytes == 0 || *size_bytes > UINT32_MAX || !tag || tag->size() >= H5T_OPAQUE_TAG_MAX) {
     return BadType(json, "a 'size' and a short 'tag'");
   }
   Handle type(H5Tcreate(H5T_OPAQUE, *size_bytes));

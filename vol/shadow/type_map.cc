@@ -63,12 +63,9 @@ std::optional<DType> DatetimeOfTag(hid_t type) {
     if (text[0] == '>') dtype.endian = Endian::kBig;
     text.remove_prefix(1);
   }
-  if (text.starts_with("M8"))
-    dtype.kind = Kind::kDatetime;
-  else if (text.starts_with("m8"))
-    dtype.kind = Kind::kTimedelta;
-  else
-    return std::nullopt;
+  if (text.starts_with("M8")) dtype.kind = Kind::kDatetime;
+  else if (text.starts_with("m8")) dtype.kind = Kind::kTimedelta;
+  else return std::nullopt;
   text.remove_prefix(2);
   if (text.empty()) return dtype;
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -177,8 +174,7 @@ Result<FixedMap> MapFixed(hid_t type, int zarr_format, bool in_struct) {
     case kComplexClass: {
       Handle part(H5Tget_super(type));
       const Endian part_endian = TypeOrder(part.get());
-      if (FloatFormat(part.get()) != "" || H5Tget_size(part.get()) < 4 ||
-          (in_struct && part_endian == Endian::kBig)) {
+      if (FloatFormat(part.get()) != "" || H5Tget_size(part.get()) < 4 || (in_struct && part_endian == Endian::kBig)) {
         return AsBytesOf(type);
       }
       return FixedMap{DType::Complex(H5Tget_size(type), part_endian), {}};
@@ -256,8 +252,7 @@ Result<Handle> StoredForm(hid_t type, Endian endian) {
       Handle base(H5Tget_super(type));
       H5ZARR_ASSIGN_OR_RETURN(const Handle stored_base, StoredForm(base.get(), endian));
       const std::vector<hsize_t> dims = ArrayDims(type);
-      return Handle(
-          H5Tarray_create2(stored_base.get(), static_cast<unsigned>(dims.size()), dims.data()));
+      return Handle(H5Tarray_create2(stored_base.get(), static_cast<unsigned>(dims.size()), dims.data()));
     }
     case H5T_COMPOUND: return StoredCompound(type, endian);
     default: break;
@@ -266,9 +261,8 @@ Result<Handle> StoredForm(hid_t type, Endian endian) {
 }
 
 bool HasUtf32(const DType& dtype) {
-  return dtype.kind == Kind::kUtf32 ||
-         std::any_of(dtype.fields.begin(), dtype.fields.end(),
-                     [](const DTypeField& field) { return HasUtf32(field.dtype); });
+  return dtype.kind == Kind::kUtf32 || std::any_of(dtype.fields.begin(), dtype.fields.end(),
+                                                   [](const DTypeField& field) { return HasUtf32(field.dtype); });
 }
 
 // What an array of `dtype` without a description shows.
@@ -281,11 +275,9 @@ Result<Handle> DefaultCompound(const DType& dtype) {
     H5ZARR_ASSIGN_OR_RETURN(Handle member, DefaultType(field.dtype));
     if (!field.shape.empty()) {
       const std::vector<hsize_t> dims(field.shape.begin(), field.shape.end());
-      member =
-          Handle(H5Tarray_create2(member.get(), static_cast<unsigned>(dims.size()), dims.data()));
+      member = Handle(H5Tarray_create2(member.get(), static_cast<unsigned>(dims.size()), dims.data()));
     }
-    if (!member.valid() ||
-        H5Tinsert(type.get(), field.name.c_str(), field.offset_bytes, member.get()) < 0) {
+    if (!member.valid() || H5Tinsert(type.get(), field.name.c_str(), field.offset_bytes, member.get()) < 0) {
       return UnsupportedError("HDF5 cannot show a struct with field '" + field.name + "'");
     }
   }
@@ -374,8 +366,7 @@ bool SameStorage(const ElementMap& expected, const DType& dtype) {
   return actual == expected.dtype;
 }
 
-void AppendUtf32Parts(const DType& dtype, uint64_t offset_bytes, uint64_t elems,
-                      std::vector<Utf32Part>* parts) {
+void AppendUtf32Parts(const DType& dtype, uint64_t offset_bytes, uint64_t elems, std::vector<Utf32Part>* parts) {
   if (dtype.kind == Kind::kUtf32) {
     parts->push_back({offset_bytes, dtype.item_bytes, elems, dtype.endian});
     return;
@@ -391,9 +382,7 @@ void AppendUtf32Parts(const DType& dtype, uint64_t offset_bytes, uint64_t elems,
 
 }  // namespace
 
-uint64_t ElementMap::stored_bytes() const {
-  return dtype.item_bytes * CheckedProduct(elem_dims).value_or(0);
-}
+uint64_t ElementMap::stored_bytes() const { return dtype.item_bytes * CheckedProduct(elem_dims).value_or(0); }
 
 Result<ElementMap> MapToZarr(hid_t type, int zarr_format) {
   H5ZARR_ASSIGN_OR_RETURN(ElementMap map, MapStorage(type, zarr_format));
@@ -421,8 +410,7 @@ Result<ElementMap> MapVerbatim(hid_t type) {
   return map;
 }
 
-Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& shape,
-                               const Json& hdf5_type) {
+Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& shape, const Json& hdf5_type) {
   ElementMap map;
   map.dtype = dtype;
   if (hdf5_type.is_null()) {
@@ -444,8 +432,7 @@ Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& 
     map.hdf5_type = hdf5_type;
     return map;
   }
-  return CorruptError("_hdf5.type " + zarr::BriefJson(hdf5_type) +
-                      " contradicts the array's data type");
+  return CorruptError("_hdf5.type " + zarr::BriefJson(hdf5_type) + " contradicts the array's data type");
 }
 
 Result<Handle> ReportedType(const ElementMap& map) {
@@ -460,8 +447,8 @@ Result<Handle> StoredType(const ElementMap& map) {
   const Endian endian = map.dtype.has_endian() ? map.dtype.endian : Endian::kLittle;
   H5ZARR_ASSIGN_OR_RETURN(Handle stored, StoredForm(reported.get(), endian));
   if (!stored.valid() || H5Tget_size(stored.get()) != map.stored_bytes()) {
-    return InternalError("the stored form of HDF5 " + DescribeType(reported.get()) +
-                         " is not as large as " + std::to_string(map.stored_bytes()) + " bytes");
+    return InternalError("the stored form of HDF5 " + DescribeType(reported.get()) + " is not as large as " +
+                         std::to_string(map.stored_bytes()) + " bytes");
   }
   return stored;
 }

@@ -24,14 +24,14 @@ using zarr::Json;
 // How the elements of an HDF5 dataset lie in a Zarr array.
 struct ElementMap {
   enum class Form : uint8_t {
-    kPlain,         // the bytes of `stored_type`, which HDF5 converts to what the program wants
-    kUtf32,         // UTF-32 in Zarr, as a whole or in members; HDF5 shows UTF-8 of the same size
-                    // (padded with NUL): see Utf32Parts
-    kVlenString,    // VlenRef ↔ char*
-    kVlenSequence,  // VlenRef of packed items ↔ hvl_t of `item` elements
+    kPlain,            // the bytes of `stored_type`, which HDF5 converts to what the program wants
+    kUtf32,            // UTF-32 in Zarr, as a whole or in members; HDF5 shows UTF-8 of the same size
+                       // (padded with NUL): see Utf32Parts
+    kVlenString,       // VlenRef ↔ char*
+    kVlenSequence,     // VlenRef of packed items ↔ hvl_t of `item` elements
     kObjectReference,  // VlenRef of a path ↔ object reference (dataset of references)
-    kJsonElement,  // VlenRef of one JSON text ↔ a reference of another kind, or an element that
-                   // holds vlen or reference members
+    kJsonElement,      // VlenRef of one JSON text ↔ a reference of another kind, or an element that
+                       // holds vlen or reference members
   };
   Form form = Form::kPlain;
   DType dtype;                      // of the Zarr array
@@ -50,8 +50,7 @@ Result<ElementMap> MapToZarr(hid_t type, int zarr_format);
 // For an array that is being opened: the map, given its Zarr type, its `_hdf5.type` (null where
 // there is none) and the rank of trailing dimensions is implied by hdf5_type. A `_hdf5.type` that
 // contradicts the dtype is kCorrupt. kUnsupported names types HDF5 cannot show.
-Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& shape,
-                               const Json& hdf5_type);
+Result<ElementMap> MapFromZarr(const DType& dtype, const std::vector<uint64_t>& shape, const Json& hdf5_type);
 
 // The HDF5 type a program sees. The caller owns it.
 Result<Handle> ReportedType(const ElementMap& map);

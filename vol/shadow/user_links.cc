@@ -8,12 +8,9 @@
 namespace h5zarr::shadow {
 namespace {
 
-hid_t RefuseTraversal(const char*, hid_t, const void*, size_t, hid_t, hid_t) {
-  return H5I_INVALID_HID;
-}
+hid_t RefuseTraversal(const char*, hid_t, const void*, size_t, hid_t, hid_t) { return H5I_INVALID_HID; }
 
-ssize_t GiveBytes(const char*, const void* value, size_t bytes, void* buffer,
-                  size_t buffer_bytes) {
+ssize_t GiveBytes(const char*, const void* value, size_t bytes, void* buffer, size_t buffer_bytes) {
   if (buffer != nullptr) std::memcpy(buffer, value, std::min(bytes, buffer_bytes));
   return static_cast<ssize_t>(bytes);
 }
@@ -50,8 +47,7 @@ Result<bool> LinkExists(host::NativeObject group, const std::string& name) {
   args.op_type = H5VL_LINK_EXISTS;
   args.args.exists.exists = &exists;
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_specific(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                        nullptr) < 0) {
+  if (H5VLlink_specific(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return exists != 0;
@@ -59,8 +55,7 @@ Result<bool> LinkExists(host::NativeObject group, const std::string& name) {
 
 }  // namespace
 
-Status CreateUserLink(host::NativeObject group, const std::string& name, int link_class,
-                      const std::string& value) {
+Status CreateUserLink(host::NativeObject group, const std::string& name, int link_class, const std::string& value) {
   const StandInClass stand_in(link_class);
   H5VL_link_create_args_t args;
   args.op_type = H5VL_LINK_CREATE_UD;
@@ -71,17 +66,15 @@ Status CreateUserLink(host::NativeObject group, const std::string& name, int lin
   herr_t created = 0;
   {
     const host::KeepErrors keep;
-    created = H5VLlink_create(&args, group.under, &loc, host::NativeConnector(),
-                              H5P_LST_LINK_CREATE_ID_g, H5P_LST_LINK_ACCESS_ID_g,
-                              host::DefaultDxpl(), nullptr);
+    created = H5VLlink_create(&args, group.under, &loc, host::NativeConnector(), H5P_LST_LINK_CREATE_ID_g,
+                              H5P_LST_LINK_ACCESS_ID_g, host::DefaultDxpl(), nullptr);
   }
   if (created >= 0) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const bool exists, LinkExists(group, name));
   return exists ? OkStatus() : InternalError("cannot make the user-defined link '" + name + "'");
 }
 
-Result<std::optional<std::string>> ReadUserLink(host::NativeObject group, const std::string& name,
-                                                int link_class) {
+Result<std::optional<std::string>> ReadUserLink(host::NativeObject group, const std::string& name, int link_class) {
   const StandInClass stand_in(link_class);
   H5ZARR_ASSIGN_OR_RETURN(const H5L_info2_t info, host::LinkInfo(group, name.c_str()));
   std::string value(info.u.val_size, '\0');
@@ -93,8 +86,7 @@ Result<std::optional<std::string>> ReadUserLink(host::NativeObject group, const 
   args.args.get_val.buf_size = value.size();
   args.args.get_val.buf = value.data();
   const H5VL_loc_params_t loc = host::LocByName(group.type, name.c_str());
-  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(),
-                   nullptr) < 0) {
+  if (H5VLlink_get(group.under, &loc, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   return std::optional(std::move(value));

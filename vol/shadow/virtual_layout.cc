@@ -40,8 +40,8 @@ Result<VirtualMapping> MappingOf(hid_t dcpl, std::size_t index) {
   H5ZARR_ASSIGN_OR_RETURN(mapping.target, SelectionOf(target.get()));
   // A file keeps no extent of a source that is wholly mapped; HDF5 wants as many elements of it.
   const hssize_t elems = H5Sget_select_npoints(target.get());
-  if (mapping.source.kind == MappedSelection::Kind::kAll && mapping.target.unlimited_dim < 0 &&
-      elems >= 0 && H5Sget_select_npoints(source.get()) != elems) {
+  if (mapping.source.kind == MappedSelection::Kind::kAll && mapping.target.unlimited_dim < 0 && elems >= 0 &&
+      H5Sget_select_npoints(source.get()) != elems) {
     mapping.source.extent = {static_cast<uint64_t>(elems)};
   }
   return mapping;
@@ -52,8 +52,7 @@ Status ReadShape(hid_t space, VirtualLayout* layout) {
   if (rank < 0) return Hdf5Failure("a dataspace");
   layout->shape.resize(static_cast<std::size_t>(rank));
   layout->maxshape.resize(layout->shape.size());
-  if (rank > 0 &&
-      H5Sget_simple_extent_dims(space, layout->shape.data(), layout->maxshape.data()) < 0) {
+  if (rank > 0 && H5Sget_simple_extent_dims(space, layout->shape.data(), layout->maxshape.data()) < 0) {
     return Hdf5Failure("a dataspace");
   }
   return OkStatus();
@@ -77,12 +76,10 @@ Json MappingToJson(const VirtualMapping& mapping) {
 // --- from a store --------------------------------------------------------------------------------
 
 Status BadMember(const char* name, const Json& value) {
-  return CorruptError("_hdf5." + std::string(name) + " of a virtual dataset: " +
-                      zarr::BriefJson(value));
+  return CorruptError("_hdf5." + std::string(name) + " of a virtual dataset: " + zarr::BriefJson(value));
 }
 
-Status ShapeFromJson(const Json& hdf5, const char* name, bool may_be_unlimited,
-                     std::vector<uint64_t>* shape) {
+Status ShapeFromJson(const Json& hdf5, const char* name, bool may_be_unlimited, std::vector<uint64_t>* shape) {
   const Json* json = zarr::FindMember(hdf5, name);
   if (json == nullptr || !json->is_array() || json->size() > H5S_MAX_RANK) {
     return BadMember(name, json != nullptr ? *json : Json());
@@ -121,8 +118,8 @@ Status MappingsToDcpl(const VirtualLayout& layout, hid_t dcpl) {
     target.extent = layout.shape;
     H5ZARR_ASSIGN_OR_RETURN(const Handle source_space, SpaceOf(mapping.source));
     H5ZARR_ASSIGN_OR_RETURN(const Handle target_space, SpaceOf(target));
-    if (H5Pset_virtual(dcpl, target_space.get(), mapping.file.c_str(), mapping.dataset.c_str(),
-                       source_space.get()) < 0) {
+    if (H5Pset_virtual(dcpl, target_space.get(), mapping.file.c_str(), mapping.dataset.c_str(), source_space.get()) <
+        0) {
       return host::AlreadyReported();
     }
   }
@@ -149,9 +146,8 @@ Result<VirtualHeader> MakeHeader(const Json& hdf5) {
     layout->mappings.push_back(std::move(mapping));
   }
   const int rank = static_cast<int>(layout->shape.size());
-  header.space = Handle(rank == 0 ? H5Screate(H5S_SCALAR)
-                                  : H5Screate_simple(rank, layout->shape.data(),
-                                                     layout->maxshape.data()));
+  header.space =
+      Handle(rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, layout->shape.data(), layout->maxshape.data()));
   header.dcpl = Handle(H5Pcreate(H5P_DATASET_CREATE));
   if (!header.space.valid() || !header.dcpl.valid()) {
     return BadMember("shape", *zarr::FindMember(hdf5, "shape"));
@@ -169,9 +165,8 @@ Result<VirtualHeader> MakeHeader(const Json& hdf5) {
 }  // namespace
 
 bool VirtualLayout::has_unlimited() const {
-  return std::any_of(mappings.begin(), mappings.end(), [](const VirtualMapping& mapping) {
-    return mapping.target.unlimited_dim >= 0;
-  });
+  return std::any_of(mappings.begin(), mappings.end(),
+                     [](const VirtualMapping& mapping) { return mapping.target.unlimited_dim >= 0; });
 }
 
 Result<std::string> ExpandSourceName(const std::string& name, uint64_t block) {

@@ -26,7 +26,7 @@ using zarr::Json;
 // What one side of a mapping selects.
 struct MappedSelection {
   enum class Kind : uint8_t {
-    kAll,      // everything, however large the dataset is
+    kAll,  // everything, however large the dataset is
     kNone,
     kRegular,  // `dims`
     kBlocks,   // `corners`
@@ -51,7 +51,7 @@ struct VirtualMapping {
 };
 
 struct VirtualLayout {
-  std::vector<uint64_t> shape;  // dimensions with unlimited mappings follow the sources
+  std::vector<uint64_t> shape;     // dimensions with unlimited mappings follow the sources
   std::vector<uint64_t> maxshape;  // H5S_UNLIMITED where there is no maximum
   std::vector<VirtualMapping> mappings;
 

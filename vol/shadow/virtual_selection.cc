@@ -28,8 +28,7 @@ Result<std::vector<uint64_t>> ExtentOf(hid_t space) {
 Status ReadRegular(hid_t space, MappedSelection* selection) {
   const std::size_t rank = selection->rank();
   std::array<hsize_t, H5S_MAX_RANK> start, stride, count, block;
-  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) <
-      0) {
+  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) < 0) {
     return Hdf5Failure("a hyperslab");
   }
   selection->kind = Kind::kRegular;
@@ -82,8 +81,7 @@ Status SelectRegular(hid_t space, const MappedSelection& selection) {
     count.push_back(dim.count);
     block.push_back(dim.block);
   }
-  if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), stride.data(), count.data(),
-                          block.data()) < 0) {
+  if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), stride.data(), count.data(), block.data()) < 0) {
     return Hdf5Failure("a hyperslab");
   }
   return OkStatus();
@@ -149,8 +147,7 @@ Result<MappedSelection> RegularFromJson(const Json& json) {
     if (unlimited) selection.unlimited_dim = static_cast<int>(d);
     selection.dims.push_back(dim);
     // As HDF5 has it for a dataset that it opened: what is selected.
-    selection.extent.push_back(
-        unlimited ? dim.start : dim.start + (dim.count - 1) * dim.stride + dim.block);
+    selection.extent.push_back(unlimited ? dim.start : dim.start + (dim.count - 1) * dim.stride + dim.block);
   }
   return selection;
 }
@@ -203,8 +200,7 @@ Result<Handle> SpaceOf(const MappedSelection& selection) {
   if (selection.unlimited_dim >= 0) {
     maximum[static_cast<std::size_t>(selection.unlimited_dim)] = H5S_UNLIMITED;
   }
-  Handle space(rank == 0 ? H5Screate(H5S_SCALAR)
-                         : H5Screate_simple(rank, selection.extent.data(), maximum.data()));
+  Handle space(rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, selection.extent.data(), maximum.data()));
   if (!space.valid()) return Hdf5Failure("a mapping's dataspace");
   switch (selection.kind) {
     case Kind::kAll: break;
@@ -223,7 +219,7 @@ Json SelectionToJson(const MappedSelection& selection) {
     case Kind::kAll: json["all"] = ListToJson(selection.extent); break;
     case Kind::kNone: json["none"] = ListToJson(selection.extent); break;
     case Kind::kRegular: {
-      const auto add = [&](const char* name, uint64_t zarr::DimSelection::* member, bool always) {
+      const auto add = [&](const char* name, uint64_t zarr::DimSelection::*member, bool always) {
         std::vector<uint64_t> list;
         for (const zarr::DimSelection& dim : selection.dims) list.push_back(dim.*member);
         const bool plain = std::all_of(list.begin(), list.end(), [](uint64_t v) { return v == 1; });
@@ -266,8 +262,7 @@ Result<MappedSelection> SelectionFromJson(const Json& json, int rank) {
   }
   if (selection.ok() && rank >= 0 && selection->rank() != static_cast<std::size_t>(rank)) {
     return CorruptError("_hdf5.mappings: " + zarr::BriefJson(json) + " selects in " +
-                        std::to_string(selection->rank()) + " dimensions, expected " +
-                        std::to_string(rank));
+                        std::to_string(selection->rank()) + " dimensions, expected " + std::to_string(rank));
   }
   return selection;
 }

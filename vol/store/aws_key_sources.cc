@@ -1,8 +1,7 @@
 #include "store/aws_key_sources.h"
 
-#include <sys/wait.h>
-
 #include <simdjson.h>
+#include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -43,8 +42,7 @@ std::time_t ParseTime(const std::string& text) {
 }
 
 // The keys in an answer in JSON. `what` for messages: never what it says.
-Result<AwsCredentials> ParseAnswer(const std::string& text, std::string_view token_name,
-                                   const std::string& what) {
+Result<AwsCredentials> ParseAnswer(const std::string& text, std::string_view token_name, const std::string& what) {
   const Status failed = PermissionDeniedError(what + " gives no keys for S3");
   json::parser parser;
   const simdjson::padded_string padded(text);
@@ -52,8 +50,7 @@ Result<AwsCredentials> ParseAnswer(const std::string& text, std::string_view tok
   if (parser.iterate(padded).get(document)) return failed;
   const auto member = [&document](std::string_view name) {
     std::string_view value;
-    return document.find_field_unordered(name).get_string().get(value) ? std::string()
-                                                                       : std::string(value);
+    return document.find_field_unordered(name).get_string().get(value) ? std::string() : std::string(value);
   };
   AwsCredentials credentials{member("AccessKeyId"), member("SecretAccessKey"), member(token_name),
                              ParseTime(member("Expiration"))};
@@ -148,8 +145,7 @@ Result<AwsCredentials> AskForRole(const AwsRole& role, const std::string& action
   query.head.body_sha256 = HexOf(digest);
   HttpOptions options;
   options.retries = 3;
-  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<HttpSession> session,
-                          HttpSession::Make(url, options, std::move(sign)));
+  H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<HttpSession> session, HttpSession::Make(url, options, std::move(sign)));
   H5ZARR_ASSIGN_OR_RETURN(const HttpCall::Outcome answer, CallNow(std::move(query), session));
   const std::string what = "role '" + role.arn + "', asked for at '" + url.Shown() + "'";
   if (answer.headers.status != 200) {
@@ -173,8 +169,7 @@ Result<AwsCredentials> AskInstance() {
   }
   H5ZARR_ASSIGN_OR_RETURN(std::string role, AskInstanceFor("GET", kInstanceKeys, header));
   role = role.substr(0, role.find_first_of("\r\n"));
-  H5ZARR_ASSIGN_OR_RETURN(const std::string answer,
-                          AskInstanceFor("GET", kInstanceKeys + PercentEncode(role), header));
+  H5ZARR_ASSIGN_OR_RETURN(const std::string answer, AskInstanceFor("GET", kInstanceKeys + PercentEncode(role), header));
   return ParseAnswer(answer, "Token", "the machine's server of credentials");
 }
 

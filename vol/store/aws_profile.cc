@@ -139,8 +139,7 @@ std::string AwsProfile::WhyNoKeys() const {
 }
 
 std::optional<AwsCredentials> AwsProfile::EnvironmentKeys() {
-  AwsCredentials found{Variable("AWS_ACCESS_KEY_ID"), Variable("AWS_SECRET_ACCESS_KEY"),
-                       Variable("AWS_SESSION_TOKEN")};
+  AwsCredentials found{Variable("AWS_ACCESS_KEY_ID"), Variable("AWS_SECRET_ACCESS_KEY"), Variable("AWS_SESSION_TOKEN")};
   if (found.access_key.empty() || found.secret_key.empty()) return std::nullopt;
   return found;
 }
@@ -204,7 +203,8 @@ Result<AwsCredentials> AwsProfile::KeysOfRole(const AwsRole& role, int depth) co
     H5ZARR_ASSIGN_OR_RETURN(by, AskInstance());
   }
   if (by) return AssumeRole(role, *by);
-  return PermissionDeniedError("profile '" + name_ + "' has a role_arn, but no keys to take the role on with: "
+  return PermissionDeniedError("profile '" + name_ +
+                               "' has a role_arn, but no keys to take the role on with: "
                                "source_profile, credential_source or web_identity_token_file say whose");
 }
 

@@ -49,9 +49,9 @@ class AwsProfile {
   std::string Setting(const char* name) const;
 
   std::string name_;
-  std::map<std::string, std::string> settings_;     // of the profile
-  std::map<std::string, std::string> keys_;         // of the file of keys
-  std::map<std::string, std::string> services_;     // what its member "services" names
+  std::map<std::string, std::string> settings_;  // of the profile
+  std::map<std::string, std::string> keys_;      // of the file of keys
+  std::map<std::string, std::string> services_;  // what its member "services" names
 };
 
 }  // namespace h5zarr

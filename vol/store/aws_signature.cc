@@ -34,8 +34,7 @@ std::string CanonicalQuery(std::string_view query) {
     const std::string_view parameter = query.substr(0, end);
     query.remove_prefix(std::min(end + 1, query.size()));
     const std::size_t equals = std::min(parameter.find('='), parameter.size());
-    parameters.emplace_back(parameter.substr(0, equals),
-                            parameter.substr(std::min(equals + 1, parameter.size())));
+    parameters.emplace_back(parameter.substr(0, equals), parameter.substr(std::min(equals + 1, parameter.size())));
   }
   std::sort(parameters.begin(), parameters.end());
   std::string canonical;
@@ -58,8 +57,8 @@ std::string FormatTime(const char* format, std::time_t time) {
 
 Result<Sha256Digest> SigningKey(const std::string& secret, const std::string& day, const AwsScope& scope) {
   H5ZARR_ASSIGN_OR_RETURN(Sha256Digest key, HmacSha256(AsBytes("AWS4" + secret), AsBytes(day)));
-  for (const std::string_view word : {std::string_view(scope.region), std::string_view(scope.service),
-                                      std::string_view("aws4_request")}) {
+  for (const std::string_view word :
+       {std::string_view(scope.region), std::string_view(scope.service), std::string_view("aws4_request")}) {
     H5ZARR_ASSIGN_OR_RETURN(key, HmacSha256(std::as_bytes(std::span(key)), AsBytes(word)));
   }
   return key;
@@ -96,20 +95,15 @@ Result<std::vector<std::string>> SignV4(const RequestHead& head, const AwsCreden
     names.append(names.empty() ? "" : ";").append(name);
     lines.append(name).append(":").append(value).append("\n");
   }
-  const std::string canonical = std::string(head.method) + "\n" +
-                                (head.url.path.empty() ? "/" : head.url.path) + "\n" +
-                                CanonicalQuery(head.url.query) + "\n" + lines + "\n" + names + "\n" +
-                                body_hash;
+  const std::string canonical = std::string(head.method) + "\n" + (head.url.path.empty() ? "/" : head.url.path) + "\n" +
+                                CanonicalQuery(head.url.query) + "\n" + lines + "\n" + names + "\n" + body_hash;
   H5ZARR_ASSIGN_OR_RETURN(const Sha256Digest request_hash, Sha256Of(AsBytes(canonical)));
   const std::string scope_text = day + "/" + scope.region + "/" + scope.service + "/aws4_request";
-  const std::string to_sign =
-      std::string(kAlgorithm) + "\n" + time + "\n" + scope_text + "\n" + HexOf(request_hash);
+  const std::string to_sign = std::string(kAlgorithm) + "\n" + time + "\n" + scope_text + "\n" + HexOf(request_hash);
   H5ZARR_ASSIGN_OR_RETURN(const Sha256Digest key, SigningKey(credentials.secret_key, day, scope));
-  H5ZARR_ASSIGN_OR_RETURN(const Sha256Digest signature,
-                          HmacSha256(std::as_bytes(std::span(key)), AsBytes(to_sign)));
-  added.push_back("Authorization: " + std::string(kAlgorithm) + " Credential=" +
-                  credentials.access_key + "/" + scope_text + ", SignedHeaders=" + names +
-                  ", Signature=" + HexOf(signature));
+  H5ZARR_ASSIGN_OR_RETURN(const Sha256Digest signature, HmacSha256(std::as_bytes(std::span(key)), AsBytes(to_sign)));
+  added.push_back("Authorization: " + std::string(kAlgorithm) + " Credential=" + credentials.access_key + "/" +
+                  scope_text + ", SignedHeaders=" + names + ", Signature=" + HexOf(signature));
   return added;
 }
 

@@ -11,9 +11,7 @@ namespace {
 
 // What an object is known by, whoever asks for it: a query that is a signature belongs to the asking. (The cache
 // keeps a hash of it alone.)
-std::string NameOf(const Url& url) {
-  return url.Origin() + url.path + (url.IsPresigned() ? "" : url.query);
-}
+std::string NameOf(const Url& url) { return url.Origin() + url.path + (url.IsPresigned() ? "" : url.query); }
 
 }  // namespace
 
@@ -30,15 +28,13 @@ CachedFetch::CachedFetch(HttpFetch::Query query, std::shared_ptr<HttpSession> se
 }
 
 bool CachedFetch::is_absent() const {
-  return outcome_.absent ||
-         (request_ != nullptr && request_->outcome().status.ok() && request_->outcome().absent);
+  return outcome_.absent || (request_ != nullptr && request_->outcome().status.ok() && request_->outcome().absent);
 }
 
 bool CachedFetch::IsCurrent(const DiskCache::State& state) const {
   if (query_.expected.known()) return true;  // only such are looked for
   const std::optional<HttpSession::Known> known = session_->Find(query_.url.Text());
-  return known && known->seen_time >= since_ && known->etag == state.etag &&
-         known->object_bytes == state.object_bytes;
+  return known && known->seen_time >= since_ && known->etag == state.etag && known->object_bytes == state.object_bytes;
 }
 
 std::optional<CachedFetch::Cached> CachedFetch::FindCached() const {

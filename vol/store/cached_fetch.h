@@ -24,8 +24,8 @@ namespace h5zarr {
 class CachedFetch {
  public:
   // `done` as HttpFetch's. The target outlives it.
-  CachedFetch(HttpFetch::Query query, std::shared_ptr<HttpSession> session,
-              std::chrono::steady_clock::time_point since, std::function<void()> done);
+  CachedFetch(HttpFetch::Query query, std::shared_ptr<HttpSession> session, std::chrono::steady_clock::time_point since,
+              std::function<void()> done);
 
   // What to submit to the engine; null where no request is needed.
   const std::shared_ptr<HttpFetch>& request() const { return request_; }
@@ -53,7 +53,7 @@ class CachedFetch {
   const std::chrono::steady_clock::time_point since_;
   std::string name_;  // in the cache
   std::optional<Cached> cached_;
-  Buffer memory_;     // of what came from the cache, where there is no target
+  Buffer memory_;  // of what came from the cache, where there is no target
   std::shared_ptr<HttpFetch> request_;
   std::shared_ptr<HttpFetch> anew_;
   HttpFetch::Outcome outcome_;

@@ -99,16 +99,15 @@ std::optional<CachedRange> CachedRange::FromFileName(std::string_view name) {
 
 uint64_t CachedRange::file_bytes() const { return HeadBytesOf(end - begin) + (end - begin); }
 
-CachedRead ReadCachedRange(const std::string& path, const CachedRange& range, uint64_t offset,
-                           MutableByteSpan target) {
+CachedRead ReadCachedRange(const std::string& path, const CachedRange& range, uint64_t offset, MutableByteSpan target) {
   const FileHandle file(OpenAt(AT_FDCWD, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   struct stat info;
   if (!file.is_open() || fstat(file.fd(), &info) != 0) return CachedRead::kGone;
   std::string magic(kMagic.size(), '\0');
-  const bool whole = S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) == range.file_bytes() &&
-                     ReadExactly(file.fd(), 0, std::as_writable_bytes(std::span(magic.data(), magic.size())), path)
-                         .ok() &&
-                     magic == kMagic;
+  const bool whole =
+      S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) == range.file_bytes() &&
+      ReadExactly(file.fd(), 0, std::as_writable_bytes(std::span(magic.data(), magic.size())), path).ok() &&
+      magic == kMagic;
   if (!whole) return CachedRead::kDamaged;
   const uint64_t range_bytes = range.end - range.begin, within = offset - range.begin;
   const uint64_t first = within / kBlockBytes, last = BlocksOf(within + target.size());

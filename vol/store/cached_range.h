@@ -32,8 +32,7 @@ bool CanBeCached(const std::string& etag);
 enum class CachedRead { kDone, kGone, kDamaged };
 // Fills `target` with the bytes from `offset` of the object on, all of which are in the file at `path`, and notes that
 // the file was used.
-CachedRead ReadCachedRange(const std::string& path, const CachedRange& range, uint64_t offset,
-                           MutableByteSpan target);
+CachedRead ReadCachedRange(const std::string& path, const CachedRange& range, uint64_t offset, MutableByteSpan target);
 
 // Makes the file at `path`, which nobody sees before it is whole: by way of a temporary name in the same folder.
 // An errno, or 0.

@@ -67,8 +67,8 @@ HttpTask::Next HttpCall::Retry(const std::string& why, bool overloaded, int at_m
 
 HttpTask::Next HttpCall::Finish(CURLcode code, const char* reason) {
   if (cancelled() || too_long_) {
-    outcome_.status = Status(StatusCode::kIo, Describe() + (too_long_ ? ": the answer is too long"
-                                                                      : ": no longer wanted"));
+    outcome_.status =
+        Status(StatusCode::kIo, Describe() + (too_long_ ? ": the answer is too long" : ": no longer wanted"));
     return {};
   }
   if (code != CURLE_OK) {
@@ -81,8 +81,7 @@ HttpTask::Next HttpCall::Finish(CURLcode code, const char* reason) {
   }
   if (MayPass(headers_.status) || (headers_.status >= 400 && SaysTryAgain(outcome_.body))) {
     outcome_.repeated_blindly = outcome_.repeated_blindly || headers_.status >= 500;
-    return Retry(headers_.ShownStatus() + ShownErrorCode(outcome_.body), true,
-                 session_->options().retries);
+    return Retry(headers_.ShownStatus() + ShownErrorCode(outcome_.body), true, session_->options().retries);
   }
   outcome_.headers = headers_;
   if (headers_.status == 401 || headers_.status == 403) outcome_.denied_hint = session_->denied_hint();

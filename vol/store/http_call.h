@@ -20,7 +20,7 @@ class HttpCall : public HttpTask {
  public:
   struct Query {
     RequestHead head;
-    ByteSpan body = {};  // must outlive the call
+    ByteSpan body = {};                                     // must outlive the call
     std::string content_type = "application/octet-stream";  // of a body
   };
   struct Outcome {

@@ -14,8 +14,7 @@ bool HttpCookies::GiveTo(const HttpLibrary& curl, CURL* handle) {
     process_ = getpid();
     share_ = curl.share_init();
     // (Without a lock: one thread has all requests.)
-    if (share_ == nullptr ||
-        curl.share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE) != CURLSHE_OK) {
+    if (share_ == nullptr || curl.share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE) != CURLSHE_OK) {
       return false;
     }
   }

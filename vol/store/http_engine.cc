@@ -134,8 +134,7 @@ void HttpEngine::Run() {
 
 int HttpEngine::TimeoutMs() const {
   if (delayed_.empty()) return kIdleTimeoutMs;
-  const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(
-      delayed_.begin()->first - Clock::now());
+  const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(delayed_.begin()->first - Clock::now());
   return static_cast<int>(std::clamp<long long>(wait.count() + 1, 0, kIdleTimeoutMs));
 }
 
@@ -186,8 +185,7 @@ void HttpEngine::StartWaiting() {
 
 void HttpEngine::StartRequest(Server* server, TaskPtr task) {
   CURL* const handle = curl_.easy_init();
-  Status status = handle != nullptr ? task->Prepare(curl_, handle)
-                                    : NoSpaceError("libcurl has no memory");
+  Status status = handle != nullptr ? task->Prepare(curl_, handle) : NoSpaceError("libcurl has no memory");
   if (status.ok() && curl_.multi_add_handle(multi_, handle) != CURLM_OK) {
     status = InternalError("libcurl takes no more requests");
   }

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "store/http_task.h"
 #include "store/http_library.h"
+#include "store/http_task.h"
 
 namespace h5zarr {
 
@@ -57,10 +57,10 @@ class HttpEngine {
   using Clock = std::chrono::steady_clock;
   using TaskPtr = std::shared_ptr<HttpTask>;
   struct Server {
-    int limit = 0;    // requests at once: halved when it is too much, then growing again
-    int most = 0;     // what its stores ask for
+    int limit = 0;  // requests at once: halved when it is too much, then growing again
+    int most = 0;   // what its stores ask for
     int active = 0;
-    int good = 0;     // answers since the limit changed
+    int good = 0;  // answers since the limit changed
     Clock::time_point halved;
     std::deque<TaskPtr> waiting;
   };
@@ -85,7 +85,7 @@ class HttpEngine {
   CURLM* multi_ = nullptr;
   std::mutex mutex_;
   std::vector<TaskPtr> submitted_;  // guarded by mutex_
-  bool cancelled_ = false;           // guarded by mutex_: some task is
+  bool cancelled_ = false;          // guarded by mutex_: some task is
   // Of the thread alone:
   std::map<std::string, Server> servers_;
   std::map<CURL*, Request> active_;

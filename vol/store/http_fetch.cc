@@ -65,8 +65,7 @@ std::string HttpFetch::ShownRange() const {
     case ByteRange::Kind::kWhole: return "";
     case ByteRange::Kind::kSuffix: return ", the last " + std::to_string(range.length) + " bytes";
     case ByteRange::Kind::kSpan:
-      return ", bytes [" + std::to_string(range.offset) + ", " +
-             std::to_string(range.offset + range.length) + ")";
+      return ", bytes [" + std::to_string(range.offset) + ", " + std::to_string(range.offset + range.length) + ")";
   }
   return "";
 }
@@ -120,8 +119,8 @@ Status HttpFetch::MakeRoom(uint64_t bytes) {
 }
 
 Status HttpFetch::EncodedError() const {
-  return UnsupportedError(Describe() + ": the server sends it encoded (Content-Encoding: " +
-                          headers_.content_encoding.substr(0, 20) + ")");
+  return UnsupportedError(
+      Describe() + ": the server sends it encoded (Content-Encoding: " + headers_.content_encoding.substr(0, 20) + ")");
 }
 
 // The whole object comes, whatever was asked for.
@@ -145,7 +144,8 @@ Status HttpFetch::BeginWhole() {
   if (query_.may_be_shorter) end_ = std::min(*end_, object_bytes_.value_or(UINT64_MAX));
   const uint64_t needed_bytes = end_.value_or(0);
   if (asking_ != Asking::kWhole && needed_bytes > kMaxIgnoredRangeEnd) {
-    return UnsupportedError(Describe() + ": the server knows no ranges, and the object is too large to be "
+    return UnsupportedError(Describe() +
+                            ": the server knows no ranges, and the object is too large to be "
                             "read from its beginning for each");
   }
   return OkStatus();
@@ -174,9 +174,8 @@ Status HttpFetch::BeginPart() {
   // (Of an object that is too short BeginBody says so.)
   const bool too_short = object_bytes_ && end_.value_or(0) > *object_bytes_;
   if (!too_short && end_ && (stream_at_ != at_ || *range.last + 1 != *end_)) {
-    return Status(StatusCode::kIo, Describe() + ": the server answered with bytes [" +
-                                       std::to_string(*range.first) + ", " +
-                                       std::to_string(*range.last + 1) + ")");
+    return Status(StatusCode::kIo, Describe() + ": the server answered with bytes [" + std::to_string(*range.first) +
+                                       ", " + std::to_string(*range.last + 1) + ")");
   }
   return OkStatus();
 }
@@ -194,13 +193,12 @@ Status HttpFetch::BeginBody() {
   H5ZARR_RETURN_IF_ERROR(headers_.status == 200 ? BeginWhole() : BeginPart());
   H5ZARR_RETURN_IF_ERROR(CheckState());
   if (AsksForLength()) return OkStatus();
-  if (object_bytes_ && asking_ != Asking::kWhole &&
-      (asking_ == Asking::kSuffix || *end_ > *object_bytes_)) {
+  if (object_bytes_ && asking_ != Asking::kWhole && (asking_ == Asking::kSuffix || *end_ > *object_bytes_)) {
     return CorruptError(Describe() + ": the object has only " + std::to_string(*object_bytes_) + " bytes");
   }
   if (end_ && !query_.target.empty() && *end_ - begin_ != query_.target.size()) {
-    return CorruptError(Describe() + ": the object has " + std::to_string(*end_ - begin_) +
-                        " bytes, expected " + std::to_string(query_.target.size()));
+    return CorruptError(Describe() + ": the object has " + std::to_string(*end_ - begin_) + " bytes, expected " +
+                        std::to_string(query_.target.size()));
   }
   keeps_body_ = true;
   if (query_.on_begun && !std::exchange(begun_, true)) query_.on_begun();
@@ -226,8 +224,8 @@ bool HttpFetch::TakeBody(const char* data, uint64_t bytes) {
     if (end_) taken = std::min(taken, *end_ - at_);
     const uint64_t room_end = at_ + taken - begin_;
     if (!query_.target.empty() && room_end > query_.target.size()) {
-      broken_ = CorruptError(Describe() + ": the object has more than the " +
-                             std::to_string(query_.target.size()) + " bytes expected");
+      broken_ = CorruptError(Describe() + ": the object has more than the " + std::to_string(query_.target.size()) +
+                             " bytes expected");
       return false;
     }
     broken_ = MakeRoom(room_end);
@@ -309,8 +307,7 @@ HttpFetch::Next HttpFetch::FinishDenied() {
   if (hint.empty() && headers_.status == 403) {
     hint = " (where it says so of what is not there: the setting missing=403)";
   }
-  return Done(PermissionDeniedError(Describe() + ": " + headers_.ShownStatus() +
-                                    ShownErrorCode(error_text_) + hint));
+  return Done(PermissionDeniedError(Describe() + ": " + headers_.ShownStatus() + ShownErrorCode(error_text_) + hint));
 }
 
 HttpFetch::Next HttpFetch::FinishNotModified() {
@@ -354,8 +351,8 @@ HttpFetch::Next HttpFetch::Succeed() {
     return Done(ChangedError(Describe() + ": the object has been replaced meanwhile"));
   }
   if (!query_.target.empty() && at_ - begin_ != query_.target.size()) {
-    return Done(CorruptError(Describe() + ": the object has " + std::to_string(at_ - begin_) +
-                             " bytes, expected " + std::to_string(query_.target.size())));
+    return Done(CorruptError(Describe() + ": the object has " + std::to_string(at_ - begin_) + " bytes, expected " +
+                             std::to_string(query_.target.size())));
   }
   const std::byte* const bytes = query_.target.empty() ? memory_.data() : query_.target.data();
   outcome_.bytes = {bytes, at_ - begin_};
@@ -373,8 +370,7 @@ HttpFetch::Next HttpFetch::FinishLength() {
   }
   if (asking_ == Asking::kLast) return Succeed();
   if (*object_bytes_ < query_.range.length) {
-    return Done(CorruptError(Describe() + ": the object has only " + std::to_string(*object_bytes_) +
-                             " bytes"));
+    return Done(CorruptError(Describe() + ": the object has only " + std::to_string(*object_bytes_) + " bytes"));
   }
   begin_ = at_ = *object_bytes_ - query_.range.length;
   end_ = *object_bytes_;
@@ -392,9 +388,9 @@ HttpFetch::Next HttpFetch::FinishBody(CURLcode code, const char* reason) {
   if (AsksForLength()) return FinishLength();
   if (query_.may_be_shorter && !object_bytes_) end_ = at_;  // a body without a length
   if (end_ && at_ != *end_) {
-    return Retry("the answer ended after " + std::to_string(at_ - begin_) + " of " +
-                     std::to_string(*end_ - begin_) + " bytes",
-                 true, session_->options().retries);
+    return Retry(
+        "the answer ended after " + std::to_string(at_ - begin_) + " of " + std::to_string(*end_ - begin_) + " bytes",
+        true, session_->options().retries);
   }
   if (!object_bytes_ && headers_.status == 206) {
     // "bytes first-last/*": the last byte's place says how long the object is.
@@ -428,8 +424,7 @@ HttpFetch::Next HttpFetch::FinishStatus() {
   if (MayPass(status)) {
     return Retry(headers_.ShownStatus() + ShownErrorCode(error_text_), true, session_->options().retries);
   }
-  return Done(Status(StatusCode::kIo,
-                     Describe() + ": " + headers_.ShownStatus() + ShownErrorCode(error_text_)));
+  return Done(Status(StatusCode::kIo, Describe() + ": " + headers_.ShownStatus() + ShownErrorCode(error_text_)));
 }
 
 HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
@@ -453,8 +448,7 @@ HttpFetch::Next HttpFetch::Finish(CURLcode code, const char* reason) {
   }
   if (status == 200 || status == 206) return FinishBody(code, reason);
   if (status == 304 && query_.unless && etag_.empty()) return FinishNotModified();
-  const bool redirects =
-      status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+  const bool redirects = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
   if (redirects && !headers_.location.empty()) return FinishRedirect();
   return FinishStatus();
 }

@@ -28,9 +28,9 @@ class HttpFetch : public HttpTask {
   struct Query {
     Url url;
     ByteRange range;
-    MutableByteSpan target;  // as ReadOp::target: must outlive the fetch
-    Generation expected;     // when known: else kChanged
-    bool may_be_shorter = false;  // of a span without a target: it may reach beyond the object's end
+    MutableByteSpan target;                       // as ReadOp::target: must outlive the fetch
+    Generation expected;                          // when known: else kChanged
+    bool may_be_shorter = false;                  // of a span without a target: it may reach beyond the object's end
     std::optional<DiskCache::State> unless = {};  // no bytes are wanted where the object is in this state
     // Called by the engine's thread, at most once, when the first bytes come: the object is there.
     std::function<void()> on_begun = {};
@@ -41,8 +41,8 @@ class HttpFetch : public HttpTask {
     bool not_modified = false;  // it is in the state that Query::unless says, and there are no bytes
     bool may_be_kept = false;   // by who reads it, for a later time
     std::string etag;
-    ByteSpan bytes;  // in the target, or owned by the fetch; may begin before or end after the range
-                     // where the server knows no ranges
+    ByteSpan bytes;       // in the target, or owned by the fetch; may begin before or end after the range
+                          // where the server knows no ranges
     uint64_t offset = 0;  // of the first byte of `bytes` in the object
     uint64_t object_bytes = 0;
     Generation generation;
@@ -103,27 +103,27 @@ class HttpFetch : public HttpTask {
   std::optional<Url> location_;  // of a redirect
   bool location_from_earlier_ = false;
   int redirects_ = 0;
-  int renewals_ = 0;   // of redirects that had expired
+  int renewals_ = 0;  // of redirects that had expired
 
   // The bytes that are wanted, [begin_, end_), as far as is known; those from begin_ to at_ are there.
   uint64_t begin_ = 0;
   uint64_t at_ = 0;
   std::optional<uint64_t> end_;
   std::optional<uint64_t> object_bytes_;
-  std::string etag_;           // of the first answer: all others must have the same
+  std::string etag_;  // of the first answer: all others must have the same
   std::string last_modified_;
-  Buffer memory_;              // where there is no target
+  Buffer memory_;  // where there is no target
 
   // Of the current request.
   bool body_begun_ = false;
-  bool keeps_body_ = false;    // it is the object's
-  uint64_t stream_at_ = 0;     // position in the object of the next byte of the body
-  uint64_t attempt_bytes_ = 0; // of progress
-  bool satisfied_ = false;     // all is there, the rest of the body is of no use
-  Status broken_;              // why the body cannot be used
-  bool decodes_ = false;       // libcurl decodes the body: this server sends the object encoded, asked or not
+  bool keeps_body_ = false;      // it is the object's
+  uint64_t stream_at_ = 0;       // position in the object of the next byte of the body
+  uint64_t attempt_bytes_ = 0;   // of progress
+  bool satisfied_ = false;       // all is there, the rest of the body is of no use
+  Status broken_;                // why the body cannot be used
+  bool decodes_ = false;         // libcurl decodes the body: this server sends the object encoded, asked or not
   bool needs_decoding_ = false;  // that was seen just now
-  std::string error_text_;     // the beginning of a body that is none of the object's
+  std::string error_text_;       // the beginning of a body that is none of the object's
 
   Outcome outcome_;
 };

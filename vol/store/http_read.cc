@@ -28,10 +28,15 @@ constexpr uint64_t kMaxInFlightBytes = 256 << 20;
 
 class BatchReader {
  public:
-  BatchReader(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session,
-              std::span<ReadOp> ops, const ReadSink& sink, ReadPlan plan, HttpEngine* engine)
-      : url_of_(url_of), session_(session), ops_(ops), sink_(sink), plan_(std::move(plan)),
-        engine_(engine), pieces_left_(plan_.split_pieces.size()) {
+  BatchReader(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session, std::span<ReadOp> ops,
+              const ReadSink& sink, ReadPlan plan, HttpEngine* engine)
+      : url_of_(url_of),
+        session_(session),
+        ops_(ops),
+        sink_(sink),
+        plan_(std::move(plan)),
+        engine_(engine),
+        pieces_left_(plan_.split_pieces.size()) {
     for (std::size_t i = 0; i < pieces_left_.size(); ++i) pieces_left_[i] = plan_.split_pieces[i];
     if (session_->ignores_ranges()) ReadObjectsWhole();
     parts_.resize(plan_.parts.size());
@@ -44,8 +49,8 @@ class BatchReader {
       for (const ReadPlan::Object& object : plan_.objects) Announce(object);
       SubmitSome(&lock);
     }
-    const Status status = executor.ParallelFor(plan_.parts.size(), plan_.cost_ns,
-                                               [this](std::size_t) { return RunOne(); });
+    const Status status =
+        executor.ParallelFor(plan_.parts.size(), plan_.cost_ns, [this](std::size_t) { return RunOne(); });
     StopAll();
     return status;
   }
@@ -53,7 +58,7 @@ class BatchReader {
  private:
   struct Part {
     std::shared_ptr<CachedFetch> fetch;
-    bool absent = false;     // known without a request
+    bool absent = false;      // known without a request
     bool holds_back = false;  // the object's other parts wait for this one
   };
 
@@ -125,8 +130,7 @@ class BatchReader {
       HttpFetch::Query query = QueryOf(part);
       if (parts_[index].holds_back) query.on_begun = [this, index] { OnBegun(index); };
       lock->unlock();
-      auto fetch = std::make_shared<CachedFetch>(std::move(query), session_, begin_,
-                                                 [this, index] { OnDone(index); });
+      auto fetch = std::make_shared<CachedFetch>(std::move(query), session_, begin_, [this, index] { OnDone(index); });
       lock->lock();
       parts_[index].fetch = fetch;
       if (fetch->request() == nullptr) {
@@ -186,9 +190,7 @@ class BatchReader {
     return status;
   }
 
-  static bool IsAbsent(const Part& part) {
-    return part.absent || part.fetch->is_absent();
-  }
+  static bool IsAbsent(const Part& part) { return part.absent || part.fetch->is_absent(); }
 
   // The first part of an object is there: now its others. REQUIRES: mutex_ is held.
   void LetGo(std::size_t object_index, bool absent) {
@@ -248,21 +250,19 @@ class BatchReader {
   }
 
   // The op's bytes among those of its part, in its target where it has one.
-  Result<ReadResult> ResultFor(const ReadOp& op, const ReadPart& part,
-                               const HttpFetch::Outcome& outcome) const {
+  Result<ReadResult> ResultFor(const ReadOp& op, const ReadPart& part, const HttpFetch::Outcome& outcome) const {
     ReadResult result;
     result.generation = outcome.generation;
     result.object_bytes = outcome.object_bytes;
-    H5ZARR_ASSIGN_OR_RETURN(const ByteRange range, LocateRange(op, outcome.object_bytes,
-                                                               "'" + url_of_(op.key).Shown() + "'"));
+    H5ZARR_ASSIGN_OR_RETURN(const ByteRange range,
+                            LocateRange(op, outcome.object_bytes, "'" + url_of_(op.key).Shown() + "'"));
     if (part.split) {
       result.bytes = op.target;
       return result;
     }
     ByteSpan bytes;
     if (range.length > 0) {
-      if (range.offset < outcome.offset ||
-          range.offset - outcome.offset + range.length > outcome.bytes.size()) {
+      if (range.offset < outcome.offset || range.offset - outcome.offset + range.length > outcome.bytes.size()) {
         return InternalError("'" + url_of_(op.key).Shown() + "': a part without its bytes");
       }
       bytes = outcome.bytes.subspan(range.offset - outcome.offset, range.length);
@@ -287,20 +287,20 @@ class BatchReader {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Generation> seen_;      // guarded by mutex_: the state of each object
-  std::vector<Part> parts_;           // `fetch` is set under mutex_, and read by whoever has the part
-  std::deque<std::size_t> ready_;     // guarded by mutex_: may be submitted
-  std::deque<std::size_t> arrived_;   // guarded by mutex_
-  std::size_t in_flight_ = 0;         // guarded by mutex_: submitted and not delivered
-  uint64_t in_flight_bytes_ = 0;      // guarded by mutex_
-  std::size_t unanswered_ = 0;        // guarded by mutex_: the engine has them
-  bool stopped_ = false;              // guarded by mutex_
+  std::vector<Generation> seen_;     // guarded by mutex_: the state of each object
+  std::vector<Part> parts_;          // `fetch` is set under mutex_, and read by whoever has the part
+  std::deque<std::size_t> ready_;    // guarded by mutex_: may be submitted
+  std::deque<std::size_t> arrived_;  // guarded by mutex_
+  std::size_t in_flight_ = 0;        // guarded by mutex_: submitted and not delivered
+  uint64_t in_flight_bytes_ = 0;     // guarded by mutex_
+  std::size_t unanswered_ = 0;       // guarded by mutex_: the engine has them
+  bool stopped_ = false;             // guarded by mutex_
 };
 
 }  // namespace
 
-Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session,
-                     std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
+Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session, std::span<ReadOp> ops,
+                     const ReadSink& sink, Executor& executor) {
   if (ops.empty()) return OkStatus();
   ReadPlanLimits limits;
   limits.gap_bytes = kCheapGapBytes;
@@ -315,12 +315,10 @@ Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>&
   return BatchReader(url_of, session, ops, sink, std::move(plan), engine).Run(executor);
 }
 
-Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query,
-                                    const std::shared_ptr<HttpSession>& session,
+Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query, const std::shared_ptr<HttpSession>& session,
                                     std::shared_ptr<CachedFetch>* owner) {
   HttpWaiter waiter;
-  *owner = std::make_shared<CachedFetch>(std::move(query), session, std::chrono::steady_clock::now(),
-                                         waiter.OnDone());
+  *owner = std::make_shared<CachedFetch>(std::move(query), session, std::chrono::steady_clock::now(), waiter.OnDone());
   if ((*owner)->request() != nullptr) {
     H5ZARR_RETURN_IF_ERROR(waiter.Submit((*owner)->request()));
     waiter.Wait();

@@ -22,12 +22,11 @@ using UrlOfKey = std::function<Url(std::string_view key)>;
 // Reads `ops` as Store::ReadBatch says: near ranges of an object as one request, large ones as several,
 // many requests at once, sinks on the executor's threads. The first answer of an object pins its state
 // for the batch's other requests.
-Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session,
-                     std::span<ReadOp> ops, const ReadSink& sink, Executor& executor);
+Status ReadHttpBatch(const UrlOfKey& url_of, const std::shared_ptr<HttpSession>& session, std::span<ReadOp> ops,
+                     const ReadSink& sink, Executor& executor);
 
 // One fetch, waited for. `owner` owns the outcome's bytes.
-Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query,
-                                    const std::shared_ptr<HttpSession>& session,
+Result<HttpFetch::Outcome> FetchNow(HttpFetch::Query query, const std::shared_ptr<HttpSession>& session,
                                     std::shared_ptr<CachedFetch>* owner);
 
 }  // namespace h5zarr

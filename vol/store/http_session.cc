@@ -44,8 +44,7 @@ bool StartsWithName(std::string_view line, std::string_view name) {
 
 }  // namespace
 
-Generation GenerationOf(const std::string& etag, const std::string& last_modified,
-                        uint64_t object_bytes) {
+Generation GenerationOf(const std::string& etag, const std::string& last_modified, uint64_t object_bytes) {
   const std::string_view validator = etag.empty() ? last_modified : etag;
   if (validator.empty()) return Generation();
   return {{Hash(validator, 0), Hash(validator, 1), object_bytes, 1}};
@@ -65,9 +64,7 @@ HttpSession::HttpSession(const Url& base, const HttpOptions& options, SignReques
   }
 }
 
-Result<std::shared_ptr<HttpSession>> HttpSession::Make(const Url& base,
-                                                       const HttpOptions& options,
-                                                       SignRequest sign) {
+Result<std::shared_ptr<HttpSession>> HttpSession::Make(const Url& base, const HttpOptions& options, SignRequest sign) {
   std::shared_ptr<HttpSession> session(new HttpSession(base, options, std::move(sign)));
   H5ZARR_RETURN_IF_ERROR(session->ReadHeaders());
   if (!options.cache_dir.empty()) {
@@ -87,8 +84,8 @@ Status HttpSession::ReadHeaders() {
     const std::size_t colon = line.find(':');
     // The line itself may be a secret: only its number is shown.
     if (colon == std::string::npos || colon == 0 || line.find_first_of(" \t") < colon) {
-      return InvalidArgumentError("headers_file '" + options_.headers_file + "', line " +
-                                  std::to_string(number) + " is not 'Name: value'");
+      return InvalidArgumentError("headers_file '" + options_.headers_file + "', line " + std::to_string(number) +
+                                  " is not 'Name: value'");
     }
     has_authorization_ = has_authorization_ || StartsWithName(line, "authorization");
     headers_.push_back(line);
@@ -120,8 +117,8 @@ std::optional<HttpSession::Known> HttpSession::Find(const std::string& url) cons
   Known known = found->second;
   if (known.location) {
     const std::optional<std::chrono::seconds> lifetime = known.location->SignedFor();
-    const std::chrono::seconds use = lifetime ? *lifetime - std::min(kLocationMargin, *lifetime / 2)
-                                              : std::chrono::seconds(kLocationLifetime);
+    const std::chrono::seconds use =
+        lifetime ? *lifetime - std::min(kLocationMargin, *lifetime / 2) : std::chrono::seconds(kLocationLifetime);
     if (std::chrono::steady_clock::now() - known.location_time > use) known.location.reset();
   }
   return known;
@@ -141,8 +138,8 @@ void HttpSession::ForgetLocation(const std::string& url) {
   if (found != known_.end()) found->second.location.reset();
 }
 
-void HttpSession::NoteState(const std::string& url, const std::string& etag,
-                            const Generation& generation, uint64_t object_bytes) {
+void HttpSession::NoteState(const std::string& url, const std::string& etag, const Generation& generation,
+                            uint64_t object_bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (known_.size() >= kMaxKnown) known_.clear();
   Known& known = known_[url];

@@ -26,8 +26,7 @@
 namespace h5zarr {
 
 // The state of an object by its validators; not known where the server sends none.
-Generation GenerationOf(const std::string& etag, const std::string& last_modified,
-                        uint64_t object_bytes);
+Generation GenerationOf(const std::string& etag, const std::string& last_modified, uint64_t object_bytes);
 
 // What a request says before its body.
 struct RequestHead {
@@ -73,8 +72,7 @@ class HttpSession {
   std::optional<Known> Find(const std::string& url) const;
   void NoteLocation(const std::string& url, const Url& location);
   void ForgetLocation(const std::string& url);
-  void NoteState(const std::string& url, const std::string& etag, const Generation& generation,
-                 uint64_t object_bytes);
+  void NoteState(const std::string& url, const std::string& etag, const Generation& generation, uint64_t object_bytes);
   void Forget(const std::string& url);
 
   // What is added to an error where the server denies access: ", …", or nothing. Set before anything is asked.

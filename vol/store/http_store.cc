@@ -17,8 +17,7 @@ constexpr std::chrono::seconds kSizeLifetime{5};
 
 class HttpStore : public ReadOnlyStore {
  public:
-  HttpStore(Url base, std::shared_ptr<HttpSession> session)
-      : base_(std::move(base)), session_(std::move(session)) {}
+  HttpStore(Url base, std::shared_ptr<HttpSession> session) : base_(std::move(base)), session_(std::move(session)) {}
 
   std::string Describe() const override { return base_.Shown(); }
 
@@ -30,14 +29,14 @@ class HttpStore : public ReadOnlyStore {
   Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override;
 
   Result<std::vector<ListEntry>> List(std::string_view) override { return CannotList(); }
-  Status Walk(std::string_view,
-              const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
+  Status Walk(std::string_view, const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
     return CannotList();
   }
 
  private:
   Status CannotList() const {
-    return UnsupportedError("'" + Describe() + "': its members cannot be listed over HTTP, and it has no "
+    return UnsupportedError("'" + Describe() +
+                            "': its members cannot be listed over HTTP, and it has no "
                             "consolidated metadata (zarr.consolidate_metadata makes it); open them "
                             "by their paths");
   }

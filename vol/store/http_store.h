@@ -12,10 +12,10 @@
 namespace h5zarr {
 
 struct HttpOptions {
-  int concurrency = 32;  // requests at once to one server
-  int retries = 8;       // of one request, before it fails
-  int timeout_s = 30;    // without progress, until a request is tried again
-  bool http2 = false;    // many requests by one connection, of https:// and where the server can
+  int concurrency = 32;         // requests at once to one server
+  int retries = 8;              // of one request, before it fails
+  int timeout_s = 30;           // without progress, until a request is tried again
+  bool http2 = false;           // many requests by one connection, of https:// and where the server can
   bool missing_is_403 = false;  // servers that do not list answer so where nothing is
   std::string headers_file;     // extra headers for the store's server, one a line
   std::string ca_file;          // certificates of authorities; empty: as the environment says

@@ -23,8 +23,7 @@ HttpTask::~HttpTask() {
   if (curl_ != nullptr) curl_->slist_free_all(header_list_);
 }
 
-Status HttpTask::SetUp(const HttpLibrary& curl, CURL* handle, const RequestHead& head,
-                       bool with_credentials) {
+Status HttpTask::SetUp(const HttpLibrary& curl, CURL* handle, const RequestHead& head, bool with_credentials) {
   curl_ = &curl;
   curl.slist_free_all(header_list_);
   header_list_ = nullptr;
@@ -46,8 +45,7 @@ Status HttpTask::SetUp(const HttpLibrary& curl, CURL* handle, const RequestHead&
   };
   const HttpOptions& options = session_->options();
   set(CURLOPT_URL, head.url.Text().c_str());
-  set(CURLOPT_HTTP_VERSION,
-      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);  // rather than a connection of its own
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
@@ -93,41 +91,49 @@ size_t HttpTask::OnBody(char* data, size_t size, size_t count, void* task) {
 
 bool HttpTask::MayPass(int status) {
   switch (status) {
-    case 408: case 425: case 429: case 500: case 502: case 503: case 504: case 509:
-      return true;
+    case 408:
+    case 425:
+    case 429:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+    case 509: return true;
     default: return status >= 520 && status <= 530;  // of caches around a server
   }
 }
 
 bool HttpTask::MayPass(CURLcode code) {
   switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL: case CURLE_URL_MALFORMAT: case CURLE_NOT_BUILT_IN:
-    case CURLE_OUT_OF_MEMORY: case CURLE_PEER_FAILED_VERIFICATION: case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CACERT_BADFILE: case CURLE_BAD_FUNCTION_ARGUMENT: case CURLE_UNKNOWN_OPTION:
-      return false;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_NOT_BUILT_IN:
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+    case CURLE_UNKNOWN_OPTION: return false;
     default: return true;
   }
 }
 
 bool HttpTask::IsOfConnecting(CURLcode code) {
-  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
-         code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_SSL_CONNECT_ERROR;
+  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_PROXY ||
+         code == CURLE_SSL_CONNECT_ERROR;
 }
 
 int HttpTask::PatienceWith(CURLcode code) const {
-  return IsOfConnecting(code) ? std::min(kMaxConnectRetries, session_->options().retries)
-                              : session_->options().retries;
+  return IsOfConnecting(code) ? std::min(kMaxConnectRetries, session_->options().retries) : session_->options().retries;
 }
 
-std::optional<HttpTask::Next> HttpTask::PlanRetry(const std::string& why, bool overloaded,
-                                                  int at_most) {
+std::optional<HttpTask::Next> HttpTask::PlanRetry(const std::string& why, bool overloaded, int at_most) {
   if (++failures_ > at_most) return std::nullopt;
   int delay_ms = kFirstDelayMs;
   for (int i = 1; i < failures_ && delay_ms < kMaxDelayMs; ++i) delay_ms *= 2;
   delay_ms = std::min(delay_ms, kMaxDelayMs);
-  std::minstd_rand random(static_cast<unsigned>(
-      std::chrono::steady_clock::now().time_since_epoch().count() ^
-      reinterpret_cast<uintptr_t>(this)));
+  std::minstd_rand random(static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count() ^
+                                                reinterpret_cast<uintptr_t>(this)));
   delay_ms = std::uniform_int_distribution<int>(delay_ms / 2, delay_ms)(random);
   if (headers_.retry_after_s) {
     delay_ms = std::max(delay_ms, std::min(*headers_.retry_after_s * 1000, kMaxRetryAfterMs));

@@ -21,9 +21,7 @@ namespace {
 // Extents are reserved ahead in steps: writes beyond the end of a file wait for each other.
 constexpr uint64_t kReserveBytes = 64 << 20;
 
-bool IsAligned(const std::byte* data) {
-  return reinterpret_cast<std::uintptr_t>(data) % kDirectAlignBytes == 0;
-}
+bool IsAligned(const std::byte* data) { return reinterpret_cast<std::uintptr_t>(data) % kDirectAlignBytes == 0; }
 
 void SayFallback(const char* what, const std::string& path) {
   if (Tracing(TraceLevel::kDecisions)) Trace("'" + path + "': " + what);
@@ -108,8 +106,7 @@ BlockWriter::~BlockWriter() {
 Status BlockWriter::Append(ByteSpan bytes) {
   bool borrowed = false;
   while (!bytes.empty()) {
-    const bool in_place = staged_bytes_ == 0 && bytes.size() >= BlockPool::kBlockBytes &&
-                          IsAligned(bytes.data());
+    const bool in_place = staged_bytes_ == 0 && bytes.size() >= BlockPool::kBlockBytes && IsAligned(bytes.data());
     if (in_place) {
       H5ZARR_RETURN_IF_ERROR(Start());
       if (!borrowed) H5ZARR_RETURN_IF_ERROR(Reserve(offset_ + bytes.size()));
@@ -247,8 +244,8 @@ Status BlockWriter::Complete(InFlight& done, int result) {
 // The rest of a block, without the ring.
 Status BlockWriter::WriteNow(const InFlight& block, uint64_t done_bytes) {
   while (done_bytes < block.bytes) {
-    const ssize_t put = pwrite(fd_, block.data + done_bytes, block.bytes - done_bytes,
-                               static_cast<off_t>(block.offset + done_bytes));
+    const ssize_t put =
+        pwrite(fd_, block.data + done_bytes, block.bytes - done_bytes, static_cast<off_t>(block.offset + done_bytes));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EINVAL && direct_) {
       StopDirect();

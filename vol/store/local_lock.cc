@@ -29,8 +29,7 @@ struct flock RangeOf(uint64_t resource, short type) {
 // Holds the lock of one open file.
 class Lock {
  public:
-  Lock(FileHandle file, uint64_t resource)
-      : file_(std::move(file)), resource_(resource), pid_(getpid()) {}
+  Lock(FileHandle file, uint64_t resource) : file_(std::move(file)), resource_(resource), pid_(getpid()) {}
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
   ~Lock() {
@@ -59,8 +58,8 @@ int Acquire(int fd, uint64_t resource) {
 }
 
 bool MeansNoLocks(int errno_value) {
-  return errno_value == ENOLCK || errno_value == EINVAL || errno_value == ENOTSUP ||
-         errno_value == EBADF || errno_value == ENOSYS;
+  return errno_value == ENOLCK || errno_value == EINVAL || errno_value == ENOTSUP || errno_value == EBADF ||
+         errno_value == ENOSYS;
 }
 
 }  // namespace

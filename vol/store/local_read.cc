@@ -51,8 +51,8 @@ class SharedObject {
 
 class BatchReader {
  public:
-  BatchReader(const ObjectFiles& files, ScratchPool& scratch, std::span<ReadOp> ops,
-              const ReadSink& sink, ReadPlan plan)
+  BatchReader(const ObjectFiles& files, ScratchPool& scratch, std::span<ReadOp> ops, const ReadSink& sink,
+              ReadPlan plan)
       : files_(files),
         scratch_(scratch),
         ops_(ops),
@@ -148,21 +148,20 @@ class BatchReader {
     switch (op.range.kind) {
       case ByteRange::Kind::kWhole:
         if (!op.target.empty() && op.target.size() != object_bytes) {
-          return CorruptError("'" + path + "' has " + std::to_string(object_bytes) +
-                              " bytes, expected " + std::to_string(op.target.size()));
+          return CorruptError("'" + path + "' has " + std::to_string(object_bytes) + " bytes, expected " +
+                              std::to_string(op.target.size()));
         }
         return std::pair<uint64_t, uint64_t>(0, object_bytes);
       case ByteRange::Kind::kSuffix:
         if (op.range.length > object_bytes) {
           return CorruptError("'" + path + "' has " + std::to_string(object_bytes) +
-                              " bytes, expected at least the last " +
-                              std::to_string(op.range.length));
+                              " bytes, expected at least the last " + std::to_string(op.range.length));
         }
         return std::pair(object_bytes - op.range.length, op.range.length);
       case ByteRange::Kind::kSpan:
         if (op.range.offset > object_bytes || op.range.length > object_bytes - op.range.offset) {
-          return CorruptError(NameRange(path, op.range.offset, op.range.length) +
-                              ": the file has only " + std::to_string(object_bytes) + " bytes");
+          return CorruptError(NameRange(path, op.range.offset, op.range.length) + ": the file has only " +
+                              std::to_string(object_bytes) + " bytes");
         }
         return std::pair(op.range.offset, op.range.length);
     }
@@ -263,8 +262,7 @@ class FilesBelow final : public ObjectFiles {
 Result<Buffer> ScratchPool::Take(uint64_t size_bytes) {
   if (size_bytes > buffer_bytes_) return Buffer::Allocate(size_bytes);
   // Only tried: in a forked child the lock may be held by a thread that no longer exists.
-  if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-      lock.owns_lock() && !kept_.empty()) {
+  if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock); lock.owns_lock() && !kept_.empty()) {
     Buffer buffer = std::move(kept_.back());
     kept_.pop_back();
     return buffer;
@@ -274,8 +272,7 @@ Result<Buffer> ScratchPool::Take(uint64_t size_bytes) {
 
 void ScratchPool::Return(Buffer buffer) {
   if (buffer.size_bytes() != buffer_bytes_) return;
-  if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-      lock.owns_lock() && kept_.size() < kMaxKept) {
+  if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock); lock.owns_lock() && kept_.size() < kMaxKept) {
     kept_.push_back(std::move(buffer));
   }
 }
@@ -295,9 +292,8 @@ Status ReadFiles(const ObjectFiles& files, const LocalStoreOptions& options, Scr
   return BatchReader(files, scratch, ops, sink, std::move(plan)).Run(executor);
 }
 
-Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options,
-                      ScratchPool& scratch, std::span<ReadOp> ops, const ReadSink& sink,
-                      Executor& executor) {
+Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options, ScratchPool& scratch,
+                      std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
   return ReadFiles(FilesBelow(root), options, scratch, ops, sink, executor);
 }
 

@@ -51,9 +51,8 @@ Status ReadFiles(const ObjectFiles& files, const LocalStoreOptions& options, Scr
                  std::span<ReadOp> ops, const ReadSink& sink, Executor& executor);
 
 // The same for objects that are files below `root`.
-Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options,
-                      ScratchPool& scratch, std::span<ReadOp> ops, const ReadSink& sink,
-                      Executor& executor);
+Status ReadLocalBatch(const std::string& root, const LocalStoreOptions& options, ScratchPool& scratch,
+                      std::span<ReadOp> ops, const ReadSink& sink, Executor& executor);
 
 }  // namespace h5zarr
 

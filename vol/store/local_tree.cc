@@ -99,8 +99,7 @@ class Walker {
   explicit Walker(const std::function<Status(std::string_view, uint64_t)>& visit) : visit_(visit) {}
 
   // The folder `path`, whose key is `prefix`, opened as `name` in `at_fd`.
-  Status Walk(int at_fd, const std::string& name, const std::string& path,
-              const std::string& prefix) {
+  Status Walk(int at_fd, const std::string& name, const std::string& path, const std::string& prefix) {
     Directory directory(at_fd, name, 0);
     if (!directory.is_open()) {
       // Removed since it was listed, or never there.
@@ -161,8 +160,7 @@ class FoldersAbove {
     struct stat info;
     if (fstatat(directory.fd(), name.c_str(), &info, 0) != 0) return false;
     if (identities_.empty()) Look();
-    return std::find(identities_.begin(), identities_.end(), std::pair(info.st_dev, info.st_ino)) !=
-           identities_.end();
+    return std::find(identities_.begin(), identities_.end(), std::pair(info.st_dev, info.st_ino)) != identities_.end();
   }
 
  private:
@@ -198,8 +196,7 @@ Status RemoveEntries(Directory& directory, const std::string& path) {
       }
       H5ZARR_RETURN_IF_ERROR(RemoveEntries(inner, below));
     }
-    if (unlinkat(directory.fd(), entry.name.c_str(), is_directory ? AT_REMOVEDIR : 0) != 0 &&
-        errno != ENOENT) {
+    if (unlinkat(directory.fd(), entry.name.c_str(), is_directory ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT) {
       return ErrnoError(errno, "cannot remove '" + below + "'");
     }
   }
@@ -223,8 +220,7 @@ Result<std::vector<ListEntry>> ListDirectory(const std::string& path) {
     if (is_linked_folder && above.AreReachedBy(directory, entry.name)) continue;
     listed.push_back({std::move(entry.name), entry.type == EntryType::kDirectory});
   }
-  std::sort(listed.begin(), listed.end(),
-            [](const ListEntry& a, const ListEntry& b) { return a.name < b.name; });
+  std::sort(listed.begin(), listed.end(), [](const ListEntry& a, const ListEntry& b) { return a.name < b.name; });
   return listed;
 }
 

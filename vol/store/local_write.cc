@@ -161,8 +161,7 @@ Place FindPlace(std::string path) {
     const ssize_t target_bytes = readlink(place.path.c_str(), target, sizeof target);
     if (target_bytes <= 0) return place;
     const std::string_view leads_to(target, static_cast<std::size_t>(target_bytes));
-    place.path = leads_to[0] == '/' ? std::string(leads_to)
-                                    : ParentPath(place.path) + "/" + std::string(leads_to);
+    place.path = leads_to[0] == '/' ? std::string(leads_to) : ParentPath(place.path) + "/" + std::string(leads_to);
   }
   return place;
 }
@@ -187,8 +186,7 @@ class LocalWriter : public ObjectWriter {
   }
 
   Status Append(ByteSpan bytes) override {
-    return blocks_ != nullptr ? blocks_->Append(bytes)
-                              : WriteAll(temp_.file().fd(), bytes, path_);
+    return blocks_ != nullptr ? blocks_->Append(bytes) : WriteAll(temp_.file().fd(), bytes, path_);
   }
 
   Status Commit() override {
@@ -292,12 +290,12 @@ class LocalWriter : public ObjectWriter {
   const bool durable_;
   const bool syncs_name_;
   TempFile temp_;
-  ino_t inode_ = 0;  // of the temporary file, once noted
+  ino_t inode_ = 0;                      // of the temporary file, once noted
   std::unique_ptr<BlockWriter> blocks_;  // null: through the page cache, call by call
 };
 
-Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_view key,
-                                           bool durable, Names names = Names::kDurable) {
+Result<std::unique_ptr<LocalWriter>> Begin(const std::string& root, std::string_view key, bool durable,
+                                           Names names = Names::kDurable) {
   auto writer = std::make_unique<LocalWriter>(root, key, durable, names);
   int error = writer->Create();
   // Somebody may remove the folder again before the file is in it.
@@ -328,10 +326,8 @@ Status MakeParents(const std::string& root, std::string_view key, bool durable) 
   return OkStatus();
 }
 
-Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
-                                                      std::string_view key,
-                                                      const LocalStoreOptions& options,
-                                                      BlockPool* blocks) {
+Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root, std::string_view key,
+                                                      const LocalStoreOptions& options, BlockPool* blocks) {
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, options.durable));
   if (options.io != LocalStoreOptions::Io::kPageCache) {
     writer->UseBlocks(options.io == LocalStoreOptions::Io::kDirect, blocks);
@@ -339,8 +335,8 @@ Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
   return std::unique_ptr<ObjectWriter>(std::move(writer));
 }
 
-Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        const LocalStoreOptions& options, Names names, BlockPool* blocks) {
+Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, const LocalStoreOptions& options,
+                        Names names, BlockPool* blocks) {
   H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<LocalWriter> writer, Begin(root, key, options.durable, names));
   const bool large = bytes.size() >= BlockPool::kBlockBytes;
   if (large && options.io != LocalStoreOptions::Io::kPageCache) {
@@ -364,8 +360,7 @@ Result<bool> ReplaceLocalObject(const std::string& root, std::string_view key, B
   return writer->CommitOver(expected, written);
 }
 
-Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,
-                         bool durable) {
+Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to, bool durable) {
   const std::string from_path = root + "/" + std::string(from);
   const std::string to_path = root + "/" + std::string(to);
   struct stat info;

@@ -26,17 +26,15 @@ namespace h5zarr {
 Status MakeParents(const std::string& root, std::string_view key, bool durable);
 
 // Store::BeginWrite of the file `root`/`key`. `blocks` must outlive the writer.
-Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root,
-                                                      std::string_view key,
-                                                      const LocalStoreOptions& options,
-                                                      BlockPool* blocks);
+Result<std::unique_ptr<ObjectWriter>> BeginLocalWrite(const std::string& root, std::string_view key,
+                                                      const LocalStoreOptions& options, BlockPool* blocks);
 
 // When the name of a durable file is durable itself: at once, or when its folder and those above it are synchronised.
 enum class Names { kDurable, kLater };
 
 // Store::Write and Store::WriteNamedLater of the file `root`/`key`, in the same way.
-Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes,
-                        const LocalStoreOptions& options, Names names, BlockPool* blocks);
+Status WriteLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, const LocalStoreOptions& options,
+                        Names names, BlockPool* blocks);
 
 // Store::WriteNew and Store::Replace of the file `root`/`key`.
 Result<bool> WriteNewLocalObject(const std::string& root, std::string_view key, ByteSpan bytes, bool durable,
@@ -46,8 +44,7 @@ Result<bool> ReplaceLocalObject(const std::string& root, std::string_view key, B
 
 // Renames the folder `root`/`from` to `root`/`to`. kNotFound, kAlreadyExists; an empty folder at
 // the target is no object and gives way.
-Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to,
-                         bool durable);
+Status RenameLocalPrefix(const std::string& root, std::string_view from, std::string_view to, bool durable);
 
 }  // namespace h5zarr
 

@@ -53,9 +53,8 @@ class LockTable {
 // The bytes of `all` that `range` means.
 Result<ByteSpan> Cut(const std::string& key, ByteSpan all, const ByteRange& range) {
   const auto too_short = [&](uint64_t offset) {
-    return CorruptError("key '" + key + "': " + std::to_string(range.length) + " bytes from " +
-                        std::to_string(offset) + " were asked for, the object has only " +
-                        std::to_string(all.size()));
+    return CorruptError("key '" + key + "': " + std::to_string(range.length) + " bytes from " + std::to_string(offset) +
+                        " were asked for, the object has only " + std::to_string(all.size()));
   };
   switch (range.kind) {
     case ByteRange::Kind::kWhole: return all;
@@ -81,8 +80,7 @@ class MemoryStore : public Store {
       H5ZARR_RETURN_IF_ERROR(CheckOp(op));
       cost_ns += op.sink_cost_ns + kByteCostNs * static_cast<double>(op.target.size());
     }
-    return executor.ParallelFor(ops.size(), cost_ns,
-                                [&](std::size_t i) { return ReadOne(ops[i], i, sink); });
+    return executor.ParallelFor(ops.size(), cost_ns, [&](std::size_t i) { return ReadOne(ops[i], i, sink); });
   }
 
   Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation) override {
@@ -127,8 +125,7 @@ class MemoryStore : public Store {
   Status RenamePrefix(std::string_view from, std::string_view to) override {
     H5ZARR_RETURN_IF_ERROR(CheckKey(from));
     H5ZARR_RETURN_IF_ERROR(CheckKey(to));
-    const std::string name =
-        "cannot rename '" + std::string(from) + "' to '" + std::string(to) + "'";
+    const std::string name = "cannot rename '" + std::string(from) + "' to '" + std::string(to) + "'";
     if ((std::string(to) + "/").starts_with(std::string(from) + "/") && from != to) {
       return InvalidArgumentError(name + ": the one lies below the other");
     }
@@ -172,8 +169,7 @@ class MemoryStore : public Store {
     return entries;
   }
 
-  Status Walk(std::string_view prefix,
-              const std::function<Status(std::string_view, uint64_t)>& visit) override {
+  Status Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) override {
     H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
     // Visited without the lock, so that `visit` may use the store.
     std::vector<std::pair<std::string, uint64_t>> found;
@@ -193,8 +189,8 @@ class MemoryStore : public Store {
     if (!Find(document_key)) return std::shared_ptr<void>();
     const std::string key(document_key);
     locks_->Acquire(key, resource);
-    return std::shared_ptr<void>(
-        locks_.get(), [locks = locks_, key, resource](void*) { locks->Release(key, resource); });
+    return std::shared_ptr<void>(locks_.get(),
+                                 [locks = locks_, key, resource](void*) { locks->Release(key, resource); });
   }
 
  private:
@@ -206,8 +202,7 @@ class MemoryStore : public Store {
     const uint64_t offset = op.range.kind == ByteRange::Kind::kSpan ? op.range.offset : 0;
     const std::optional<uint64_t> end = CheckedAdd(offset, op.range.length);
     if (!end || *end > INT64_MAX || (!op.target.empty() && op.target.size() != op.range.length)) {
-      return InvalidArgumentError(
-          "key '" + op.key + "': the range has no meaning, or not the size " + "of its target");
+      return InvalidArgumentError("key '" + op.key + "': the range has no meaning, or not the size " + "of its target");
     }
     return OkStatus();
   }
@@ -223,8 +218,8 @@ class MemoryStore : public Store {
     H5ZARR_ASSIGN_OR_RETURN(ByteSpan bytes, Cut(op.key, all, op.range));
     if (!op.target.empty()) {
       if (op.target.size() != bytes.size()) {
-        return CorruptError("key '" + op.key + "' has " + std::to_string(bytes.size()) +
-                            " bytes, expected " + std::to_string(op.target.size()));
+        return CorruptError("key '" + op.key + "' has " + std::to_string(bytes.size()) + " bytes, expected " +
+                            std::to_string(op.target.size()));
       }
       std::memcpy(op.target.data(), bytes.data(), bytes.size());
       bytes = op.target;

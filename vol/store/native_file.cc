@@ -17,7 +17,8 @@ class OpenFileBytes final : public FileBytes, private ObjectFiles {
  public:
   OpenFileBytes(std::string path, int fd, const struct stat& info)
       : FileBytes(std::move(path), static_cast<uint64_t>(info.st_size), GenerationOf(info)),
-        fd_(fd), scratch_(options_.coalesce_max_bytes) {}
+        fd_(fd),
+        scratch_(options_.coalesce_max_bytes) {}
 
   Status ReadRanges(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
     for (ReadOp& op : ops) op.expected = generation();
@@ -47,8 +48,7 @@ class OpenFileBytes final : public FileBytes, private ObjectFiles {
 
 class NativeFileStore final : public ReadOnlyStore {
  public:
-  NativeFileStore(std::shared_ptr<FileBytes> file, Buffer index)
-      : file_(std::move(file)), index_(std::move(index)) {}
+  NativeFileStore(std::shared_ptr<FileBytes> file, Buffer index) : file_(std::move(file)), index_(std::move(index)) {}
 
   std::string Describe() const override { return file_->name(); }
   bool ranges_only() const override { return true; }
@@ -58,12 +58,9 @@ class NativeFileStore final : public ReadOnlyStore {
     return std::optional<uint64_t>(object_bytes());
   }
 
-  Result<std::optional<Buffer>> Read(std::string_view, Generation*) override {
-    return RangesOnly();
-  }
+  Result<std::optional<Buffer>> Read(std::string_view, Generation*) override { return RangesOnly(); }
   Result<std::vector<ListEntry>> List(std::string_view) override { return RangesOnly(); }
-  Status Walk(std::string_view,
-              const std::function<Status(std::string_view, uint64_t)>&) override {
+  Status Walk(std::string_view, const std::function<Status(std::string_view, uint64_t)>&) override {
     return RangesOnly();
   }
 
@@ -78,8 +75,7 @@ class NativeFileStore final : public ReadOnlyStore {
   const Buffer index_;
 };
 
-Status NativeFileStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink,
-                                  Executor& executor) {
+Status NativeFileStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].range.kind == ByteRange::Kind::kSpan) continue;
     // The index, which is asked for alone.

@@ -105,9 +105,7 @@ Unpacked Unpack(std::string_view packed, uint64_t most_bytes) {
 
 }  // namespace
 
-bool IsPackedText(std::string_view beginning) {
-  return beginning.starts_with(kGzip) || beginning.starts_with(kZstd);
-}
+bool IsPackedText(std::string_view beginning) { return beginning.starts_with(kGzip) || beginning.starts_with(kZstd); }
 
 std::string BeginningOfPackedText(std::string_view packed, uint64_t most_bytes) {
   return Unpack(packed, most_bytes).text;
@@ -116,8 +114,9 @@ std::string BeginningOfPackedText(std::string_view packed, uint64_t most_bytes) 
 Result<std::string> UnpackText(std::string_view packed, uint64_t most_bytes) {
   const std::string_view format = packed.starts_with(kGzip) ? "gzip" : "zstd";
   Unpacked unpacked = Unpack(packed, most_bytes);
-  if (unpacked.damaged) return CorruptError(std::string(format) + ": damaged behind " +
-                                            std::to_string(unpacked.text.size()) + " bytes of text");
+  if (unpacked.damaged)
+    return CorruptError(std::string(format) + ": damaged behind " + std::to_string(unpacked.text.size()) +
+                        " bytes of text");
   if (unpacked.whole) return std::move(unpacked.text);
   if (unpacked.text.size() < most_bytes) {
     return CorruptError(std::string(format) + ": cut off behind " + std::to_string(unpacked.text.size()) +

@@ -18,8 +18,8 @@ bool IsPackedText(std::string_view beginning);
 // none, or damaged.
 std::string BeginningOfPackedText(std::string_view packed, uint64_t most_bytes);
 
-// All of the text. kCorrupt where `packed` is damaged or cut off, kOutOfRange where the text is longer than `most_bytes`.
-// REQUIRES: IsPackedText(packed).
+// All of the text. kCorrupt where `packed` is damaged or cut off, kOutOfRange where the text is longer than
+// `most_bytes`. REQUIRES: IsPackedText(packed).
 Result<std::string> UnpackText(std::string_view packed, uint64_t most_bytes);
 
 }  // namespace h5zarr

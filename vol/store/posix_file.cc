@@ -68,9 +68,8 @@ Status NotAFileError(const std::string& path) {
 }
 
 Status BlockedError(int errno_value, const std::string& path) {
-  return ErrnoError(errno_value, errno_value == EISDIR
-                                     ? "a folder is where the object '" + path + "' would be"
-                                     : "a file is where a folder of '" + path + "' would be");
+  return ErrnoError(errno_value, errno_value == EISDIR ? "a folder is where the object '" + path + "' would be"
+                                                       : "a file is where a folder of '" + path + "' would be");
 }
 
 Result<std::optional<OpenObject>> OpenForReading(const std::string& path, WhenBlocked when_blocked) {
@@ -102,9 +101,8 @@ Result<std::optional<OpenObject>> OpenForReading(const std::string& path, WhenBl
 Status ReadExactly(int fd, uint64_t offset, MutableByteSpan target, const std::string& path) {
   std::size_t done_bytes = 0;
   while (done_bytes < target.size()) {
-    const ssize_t got =
-        pread(fd, target.data() + done_bytes, std::min(target.size() - done_bytes, kMaxCallBytes),
-              static_cast<off_t>(offset + done_bytes));
+    const ssize_t got = pread(fd, target.data() + done_bytes, std::min(target.size() - done_bytes, kMaxCallBytes),
+                              static_cast<off_t>(offset + done_bytes));
     if (got < 0) {
       if (errno == EINTR) continue;
       return ErrnoError(errno, "cannot read " + NameRange(path, offset, target.size()));
@@ -121,8 +119,7 @@ Status ReadExactly(int fd, uint64_t offset, MutableByteSpan target, const std::s
 Status WriteAll(int fd, ByteSpan bytes, const std::string& path) {
   std::size_t done_bytes = 0;
   while (done_bytes < bytes.size()) {
-    const ssize_t put =
-        write(fd, bytes.data() + done_bytes, std::min(bytes.size() - done_bytes, kMaxCallBytes));
+    const ssize_t put = write(fd, bytes.data() + done_bytes, std::min(bytes.size() - done_bytes, kMaxCallBytes));
     if (put < 0 && errno == EINTR) continue;
     // A device that takes nothing and says nothing would make this endless.
     if (put <= 0) return ErrnoError(put < 0 ? errno : EIO, "cannot write '" + path + "'");
@@ -148,8 +145,7 @@ std::string ParentPath(const std::string& path) {
 }
 
 std::string NameRange(const std::string& path, uint64_t offset, uint64_t length) {
-  return "'" + path + "', bytes [" + std::to_string(offset) + ", " +
-         std::to_string(offset + length) + ")";
+  return "'" + path + "', bytes [" + std::to_string(offset) + ", " + std::to_string(offset + length) + ")";
 }
 
 }  // namespace h5zarr

@@ -32,14 +32,12 @@ Status CheckRange(const ReadOp& op) {
   const uint64_t offset = op.range.kind == ByteRange::Kind::kSpan ? op.range.offset : 0;
   const std::optional<uint64_t> end = CheckedAdd(offset, op.range.length);
   if (!end || *end > INT64_MAX) {
-    return InvalidArgumentError("key '" + op.key + "': a range of " +
-                                std::to_string(op.range.length) + " bytes from " +
+    return InvalidArgumentError("key '" + op.key + "': a range of " + std::to_string(op.range.length) + " bytes from " +
                                 std::to_string(offset) + " reaches beyond any object");
   }
   if (!op.target.empty() && op.target.size() != op.range.length) {
     return InvalidArgumentError("key '" + op.key + "': " + std::to_string(op.range.length) +
-                                " bytes do not fit a target of " +
-                                std::to_string(op.target.size()));
+                                " bytes do not fit a target of " + std::to_string(op.target.size()));
   }
   return OkStatus();
 }
@@ -87,8 +85,7 @@ class Planner {
     for (const Slot& slot : slots) Add(slot);
     if (!plan_.objects.empty()) plan_.objects.back().last_part = plan_.parts.size();
     for (const ReadPart& part : plan_.parts) {
-      plan_.cost_ns += limits_.request_cost_ns +
-                       limits_.byte_cost_ns * static_cast<double>(part.end - part.begin);
+      plan_.cost_ns += limits_.request_cost_ns + limits_.byte_cost_ns * static_cast<double>(part.end - part.begin);
     }
     plan_.cost_ns += limits_.open_cost_ns * static_cast<double>(plan_.objects.size());
     return std::move(plan_);
@@ -172,8 +169,7 @@ class Planner {
 
 }  // namespace
 
-Result<ReadPlan> MakeReadPlan(std::span<const ReadOp> ops, const ReadPlanLimits& limits,
-                              Executor& executor) {
+Result<ReadPlan> MakeReadPlan(std::span<const ReadOp> ops, const ReadPlanLimits& limits, Executor& executor) {
   H5ZARR_ASSIGN_OR_RETURN(const std::vector<Slot> slots, SortedSlots(ops));
   return Planner(ops, limits).Plan(slots, executor);
 }

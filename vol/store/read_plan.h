@@ -17,12 +17,12 @@
 namespace h5zarr {
 
 struct ReadPlanLimits {
-  uint64_t gap_bytes = 0;      // ranges at most this far apart are joined…
+  uint64_t gap_bytes = 0;       // ranges at most this far apart are joined…
   uint64_t wide_gap_bytes = 0;  // …or this far, where all gaps together are at most one of
   uint64_t wide_gap_share = 0;  // so many parts of the joint range (0: never)…
-  uint64_t max_bytes = 0;      // …while the joint range is at most this…
-  uint64_t alone_bytes = 0;    // …and each is smaller than this: larger ones gain nothing
-  uint64_t split_bytes = 0;    // pieces of larger ranges that have a target
+  uint64_t max_bytes = 0;       // …while the joint range is at most this…
+  uint64_t alone_bytes = 0;     // …and each is smaller than this: larger ones gain nothing
+  uint64_t split_bytes = 0;     // pieces of larger ranges that have a target
   // Parts whose sinks cost less are not made smaller to give more threads work.
   double min_part_sink_ns = 50'000;
   double open_cost_ns = 0;     // estimates: of opening an object,
@@ -60,8 +60,7 @@ struct ReadPlan {
 // Checks every op (key, range, size of target: kInvalidArgument) and plans the batch. Objects keep
 // the order in which the batch first names them. A part is not made so large that its sinks would
 // keep one of the `executor`'s threads busy while others wait.
-Result<ReadPlan> MakeReadPlan(std::span<const ReadOp> ops, const ReadPlanLimits& limits,
-                              Executor& executor);
+Result<ReadPlan> MakeReadPlan(std::span<const ReadOp> ops, const ReadPlanLimits& limits, Executor& executor);
 
 // The bytes that `op` means of an object of `object_bytes` bytes, as a kSpan. kCorrupt, naming the object
 // `name`, where it has no such bytes, or not as many as the op's target.

@@ -110,9 +110,7 @@ Status ReferenceIndex::Add(std::string_view key, Entry entry) {
   return OkStatus();
 }
 
-std::size_t ReferenceIndex::FirstSlot(std::string_view key) const {
-  return Hash(key) & (slots_.size() - 1);
-}
+std::size_t ReferenceIndex::FirstSlot(std::string_view key) const { return Hash(key) & (slots_.size() - 1); }
 
 void ReferenceIndex::BuildSlots() {
   std::size_t count = 16;
@@ -150,8 +148,7 @@ const Reference* ReferenceIndex::Find(std::string_view key, Reference* memory) c
 Result<Buffer> ReferenceIndex::Decode(const Reference& reference) {
   if (reference.kind == Reference::Kind::kDocument) return Buffer::CopyOf(AsBytes(reference.text));
   if (reference.text.starts_with(kBase64) && reference.text.find('\\') == std::string_view::npos) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
-                            DecodeBase64(reference.text.substr(kBase64.size())));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, DecodeBase64(reference.text.substr(kBase64.size())));
     return Buffer::CopyOf(bytes);
   }
   H5ZARR_ASSIGN_OR_RETURN(const std::string text, UnescapeJson(reference.text));

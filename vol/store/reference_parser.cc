@@ -28,9 +28,9 @@ Status ParseError(simdjson::error_code error, const std::string& what) {
   return CorruptError(what + ": " + simdjson::error_message(error));
 }
 
-#define H5ZARR_JSON(expression, target, what)                                   \
+#define H5ZARR_JSON(expression, target, what)                                         \
   if (const simdjson::error_code json_error = (expression).get(target); json_error) { \
-    return ParseError(json_error, what);                                        \
+    return ParseError(json_error, what);                                              \
   }
 
 // The inside of a JSON string, as it stands in the text. (simdjson's own get_string copies it to memory that it
@@ -48,16 +48,14 @@ bool IsEscaped(std::string_view inside) { return inside.find('\\') != std::strin
 
 class ReferenceParser {
  public:
-  ReferenceParser(ReferenceIndex* index, std::size_t text_bytes)
-      : index_(*index), text_bytes_(text_bytes) {}
+  ReferenceParser(ReferenceIndex* index, std::size_t text_bytes) : index_(*index), text_bytes_(text_bytes) {}
 
   Status Parse() {
     json::parser parser;
     json::document document;
-    const std::string_view text =
-        WithoutMark({reinterpret_cast<const char*>(index_.text_.data()), text_bytes_});
-    H5ZARR_JSON(parser.iterate(simdjson::padded_string_view(
-                    text.data(), text.size(), text.size() + ReferenceIndex::kPaddingBytes)),
+    const std::string_view text = WithoutMark({reinterpret_cast<const char*>(index_.text_.data()), text_bytes_});
+    H5ZARR_JSON(parser.iterate(simdjson::padded_string_view(text.data(), text.size(),
+                                                            text.size() + ReferenceIndex::kPaddingBytes)),
                 document, "reference file");
     json::object root;
     H5ZARR_JSON(document.get_object(), root, "reference file");
@@ -110,8 +108,7 @@ class ReferenceParser {
     uint64_t version = 0;
     H5ZARR_JSON(value.get_uint64(), version, "member 'version'");
     if (version > 1) {
-      return UnsupportedError("reference file of version " + std::to_string(version) +
-                              ": only 0 and 1 are known");
+      return UnsupportedError("reference file of version " + std::to_string(version) + ": only 0 and 1 are known");
     }
     *has_version = true;
     return OkStatus();
@@ -215,9 +212,7 @@ class ReferenceParser {
     return CorruptError(Name(key) + " is neither [url] nor [url, offset, length] with whole numbers from 0 on");
   }
 
-  static std::string Name(std::string_view key) {
-    return "reference '" + std::string(key.substr(0, 200)) + "'";
-  }
+  static std::string Name(std::string_view key) { return "reference '" + std::string(key.substr(0, 200)) + "'"; }
 
   void SetText(std::string_view text, uint32_t mark, ReferenceIndex::Entry* entry) {
     entry->url = mark;
@@ -315,8 +310,7 @@ class ReferenceParser {
       if (name == "step") step = number;
     }
     constexpr int64_t kLimit = int64_t{1} << 60;
-    const bool sane = stop && step > 0 && std::max(std::abs(start), std::abs(*stop)) < kLimit &&
-                      step < kLimit;
+    const bool sane = stop && step > 0 && std::max(std::abs(start), std::abs(*stop)) < kLimit && step < kLimit;
     if (!sane) return CorruptError("dimensions of 'gen': expected start, stop and a positive step");
     if (*stop > start && static_cast<uint64_t>((*stop - start) / step) > kMaxGenerated) {
       return UnsupportedError("dimensions of 'gen': too many references");
@@ -345,14 +339,13 @@ class ReferenceParser {
         values.numbers[dimensions[d].name] = of[rest % of.size()];
         rest /= of.size();
       }
-      H5ZARR_RETURN_IF_ERROR(GenerateOne(member("key"), member("url"), member("offset"),
-                                         member("length"), values));
+      H5ZARR_RETURN_IF_ERROR(GenerateOne(member("key"), member("url"), member("offset"), member("length"), values));
     }
     return OkStatus();
   }
 
-  Status GenerateOne(std::string_view key, std::string_view url, std::string_view offset,
-                     std::string_view length, const TemplateValues& values) {
+  Status GenerateOne(std::string_view key, std::string_view url, std::string_view offset, std::string_view length,
+                     const TemplateValues& values) {
     ReferenceIndex::Entry entry;
     H5ZARR_ASSIGN_OR_RETURN(std::string made_key, Expand(key, values));
     const std::string_view kept_key = index_.made_texts_.emplace_back(std::move(made_key));
@@ -368,8 +361,7 @@ class ReferenceParser {
 
   static Result<uint64_t> Number(std::string_view text, const TemplateValues& values) {
     H5ZARR_ASSIGN_OR_RETURN(const std::string digits, Expand(text, values));
-    if (digits.empty() || digits.size() > 18 ||
-        digits.find_first_not_of("0123456789") != std::string::npos) {
+    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) {
       return CorruptError("member 'gen': '" + digits.substr(0, 40) + "' is no offset or length");
     }
     return uint64_t{std::stoull(digits)};

@@ -36,7 +36,7 @@ constexpr double kDecodeNsPerByte = 2;
 struct Target {
   std::optional<Url> url;
   std::string bucket;
-  std::string path;  // a key of the bucket, or of the store that is all files
+  std::string path;                 // a key of the bucket, or of the store that is all files
   std::optional<TarMember> within;  // the part of the file that is meant
 };
 
@@ -81,8 +81,11 @@ class ReferenceStore : public ReadOnlyStore {
  public:
   ReferenceStore(std::unique_ptr<ReferenceIndex> index, std::string name, Place place,
                  std::shared_ptr<HttpSession> session, S3Options s3_options)
-      : index_(std::move(index)), name_(std::move(name)), place_(std::move(place)),
-        session_(std::move(session)), s3_options_(std::move(s3_options)),
+      : index_(std::move(index)),
+        name_(std::move(name)),
+        place_(std::move(place)),
+        session_(std::move(session)),
+        s3_options_(std::move(s3_options)),
         files_(MakeLocalStore("/", {.read_only = true})) {}
 
   std::string Describe() const override { return name_; }
@@ -94,8 +97,7 @@ class ReferenceStore : public ReadOnlyStore {
     H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
     return ListKeys(index_->documents(), prefix);
   }
-  Status Walk(std::string_view,
-              const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
+  Status Walk(std::string_view, const std::function<Status(std::string_view key, uint64_t bytes)>&) override {
     return UnsupportedError("'" + name_ + "': the sizes of all references are not known");
   }
 
@@ -105,13 +107,11 @@ class ReferenceStore : public ReadOnlyStore {
     std::vector<ReadOp> ops;
     std::vector<std::size_t> indexes;  // of the batch's ops
     std::vector<Reference> references;
-    std::vector<Url> urls;             // http: an op's key is its number here
+    std::vector<Url> urls;  // http: an op's key is its number here
     std::unordered_map<std::string, std::size_t> url_numbers;
   };
 
-  Status Refusal() const override {
-    return PermissionDeniedError("'" + name_ + "': references can only be read");
-  }
+  Status Refusal() const override { return PermissionDeniedError("'" + name_ + "': references can only be read"); }
   Result<Target> Locate(std::string_view key, const Reference& reference) const;
   // Ops of a batch by what answers them.
   struct Sorted {
@@ -120,8 +120,7 @@ class ReferenceStore : public ReadOnlyStore {
   };
   Status Sort(std::span<ReadOp> ops, Sorted* sorted) const;
   Result<Store*> BucketStore(const std::string& bucket);
-  Status DeliverText(const ReadOp& op, std::size_t index, const Reference& reference,
-                     const ReadSink& sink) const;
+  Status DeliverText(const ReadOp& op, std::size_t index, const Reference& reference, const ReadSink& sink) const;
   ReadSink Translated(const Part& part, std::span<ReadOp> ops, const ReadSink& sink) const;
 
   const std::unique_ptr<ReferenceIndex> index_;
@@ -181,8 +180,7 @@ Result<Target> ReferenceStore::Locate(std::string_view key, const Reference& ref
 
 // What the op's range of the reference's bytes means in `target`. A reference to a whole member of an archive
 // becomes one of that part of it.
-Result<ByteRange> RangeInTarget(const ReadOp& op, const Target& target, const std::string& name,
-                                Reference* reference) {
+Result<ByteRange> RangeInTarget(const ReadOp& op, const Target& target, const std::string& name, Reference* reference) {
   if (target.within && reference->kind == Reference::Kind::kWhole) {
     reference->kind = Reference::Kind::kSpan;
     reference->length = target.within->size_bytes;
@@ -192,8 +190,7 @@ Result<ByteRange> RangeInTarget(const ReadOp& op, const Target& target, const st
   const uint64_t offset = reference->offset + range.offset;
   if (!target.within) return ByteRange::Span(offset, range.length);
   if (offset + range.length > target.within->size_bytes) {
-    return CorruptError(name + ": its target has only " +
-                        std::to_string(target.within->size_bytes) + " bytes");
+    return CorruptError(name + ": its target has only " + std::to_string(target.within->size_bytes) + " bytes");
   }
   return ByteRange::Span(target.within->offset + offset, range.length);
 }
@@ -208,9 +205,8 @@ Status ReferenceStore::Sort(std::span<ReadOp> ops, Sorted* sorted) const {
     ReadOp moved;
     if (found && memory.kind >= Reference::Kind::kWhole) {
       H5ZARR_ASSIGN_OR_RETURN(Target target, Locate(op.key, memory));
-      H5ZARR_ASSIGN_OR_RETURN(
-          moved.range,
-          RangeInTarget(op, target, "'" + name_ + "', reference '" + op.key + "'", &memory));
+      H5ZARR_ASSIGN_OR_RETURN(moved.range,
+                              RangeInTarget(op, target, "'" + name_ + "', reference '" + op.key + "'", &memory));
       moved.target = op.target;
       moved.expected = op.expected;
       moved.sink_cost_ns = op.sink_cost_ns;
@@ -252,15 +248,14 @@ Status ReferenceStore::DeliverText(const ReadOp& op, std::size_t index, const Re
 }
 
 // The sink of a part's own ops: answers are those of the references.
-ReadSink ReferenceStore::Translated(const Part& part, std::span<ReadOp> ops,
-                                    const ReadSink& sink) const {
+ReadSink ReferenceStore::Translated(const Part& part, std::span<ReadOp> ops, const ReadSink& sink) const {
   return [this, &part, ops, &sink](std::size_t number, const ReadResult& found) -> Status {
     const std::size_t index = part.indexes[number];
     const Reference& reference = part.references[number];
     if (!found.bytes) {
       return Status(StatusCode::kIo,
-                    "'" + name_ + "', reference '" + ops[index].key + "': its target '" +
-                        ShownName(reference.url) + "' is not there",
+                    "'" + name_ + "', reference '" + ops[index].key + "': its target '" + ShownName(reference.url) +
+                        "' is not there",
                     ENOENT);
     }
     ReadResult result = found;
@@ -277,8 +272,8 @@ Status ReferenceStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Ex
   Part& remote = sorted.remote;
   double cost_ns = 0;
   for (std::size_t i = 0; i < texts.indexes.size(); ++i) {
-    cost_ns += ops[texts.indexes[i]].sink_cost_ns +
-               kDecodeNsPerByte * static_cast<double>(texts.references[i].text.size());
+    cost_ns +=
+        ops[texts.indexes[i]].sink_cost_ns + kDecodeNsPerByte * static_cast<double>(texts.references[i].text.size());
   }
   H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(texts.indexes.size(), cost_ns, [&](std::size_t i) {
     return DeliverText(ops[texts.indexes[i]], texts.indexes[i], texts.references[i], sink);
@@ -291,9 +286,7 @@ Status ReferenceStore::ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Ex
     H5ZARR_RETURN_IF_ERROR(store->ReadBatch(part.ops, Translated(part, ops, sink), executor));
   }
   if (remote.ops.empty()) return OkStatus();
-  const auto url_of = [&remote](std::string_view key) {
-    return remote.urls[std::stoul(std::string(key))];
-  };
+  const auto url_of = [&remote](std::string_view key) { return remote.urls[std::stoul(std::string(key))]; };
   return ReadHttpBatch(url_of, session_, remote.ops, Translated(remote, ops, sink), executor);
 }
 
@@ -342,8 +335,7 @@ constexpr uint64_t kMostTextBytes = uint64_t{4} << 30;
 
 // The first `text_bytes` of `text`, which is larger by ReferenceIndex::kPaddingBytes, are the reference file, as it is
 // or packed.
-Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_bytes,
-                                                  std::string name, Place place,
+Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_bytes, std::string name, Place place,
                                                   const ReferenceOptions& options) {
   const std::string_view stored(reinterpret_cast<const char*>(text.data()), text_bytes);
   if (IsPackedText(stored)) {
@@ -357,11 +349,10 @@ Result<std::unique_ptr<Store>> MakeReferenceStore(Buffer text, std::size_t text_
   // (Extra headers go to the server that the file is on, and to no other.)
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<HttpSession> session,
                           HttpSession::Make(place.url.value_or(Url()), options.http));
-  Result<std::unique_ptr<ReferenceIndex>> index =
-      ReferenceIndex::Parse(std::move(text), text_bytes);
+  Result<std::unique_ptr<ReferenceIndex>> index = ReferenceIndex::Parse(std::move(text), text_bytes);
   if (!index.ok()) return index.status().WithContext("'" + name + "'");
-  return std::unique_ptr<Store>(std::make_unique<ReferenceStore>(
-      std::move(*index), std::move(name), std::move(place), std::move(session), options.s3));
+  return std::unique_ptr<Store>(std::make_unique<ReferenceStore>(std::move(*index), std::move(name), std::move(place),
+                                                                 std::move(session), options.s3));
 }
 
 // LINDI's reference file in its archive.
@@ -372,15 +363,13 @@ Result<TarMember> DocumentOf(const Place& place, const std::string& name) {
 }
 
 // The store of the reference file that is `where` of the file at `path`.
-Result<std::unique_ptr<Store>> OpenLocal(const std::string& path, std::optional<TarMember> where,
-                                         Place place, const ReferenceOptions& options) {
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file,
-                          OpenForReading(path, WhenBlocked::kError));
+Result<std::unique_ptr<Store>> OpenLocal(const std::string& path, std::optional<TarMember> where, Place place,
+                                         const ReferenceOptions& options) {
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file, OpenForReading(path, WhenBlocked::kError));
   if (!file) return NotFoundError("'" + path + "' is not there");
   if (!where) where = TarMember{0, file->object_bytes};
   H5ZARR_ASSIGN_OR_RETURN(Buffer text, AllocateText(where->size_bytes));
-  H5ZARR_RETURN_IF_ERROR(ReadExactly(file->file.fd(), where->offset,
-                                     text.span().first(where->size_bytes), path));
+  H5ZARR_RETURN_IF_ERROR(ReadExactly(file->file.fd(), where->offset, text.span().first(where->size_bytes), path));
   return MakeReferenceStore(std::move(text), where->size_bytes, path, std::move(place), options);
 }
 
@@ -408,8 +397,7 @@ Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const Ref
 Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path, const ReferenceOptions& options) {
   Place place;
   place.archive = path;
-  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file,
-                          OpenForReading(path, WhenBlocked::kError));
+  H5ZARR_ASSIGN_OR_RETURN(const std::optional<OpenObject> file, OpenForReading(path, WhenBlocked::kError));
   if (!file) return NotFoundError("'" + path + "' is not there");
   const auto read = [&](uint64_t offset, MutableByteSpan target) {
     return ReadExactly(file->file.fd(), offset, target, path);
@@ -419,16 +407,13 @@ Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path, const 
   return OpenLocal(path, document, std::move(place), options);
 }
 
-Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file,
-                                                       const std::string& location,
+Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file, const std::string& location,
                                                        const ReferenceOptions& options) {
   Place place;
   H5ZARR_ASSIGN_OR_RETURN(place.archive, SetRemotePlace(location, &place));
   if (place.url) place.archive = file->name();
   place.generation = file->generation();
-  const auto read = [&](uint64_t offset, MutableByteSpan target) {
-    return file->Read(offset, target);
-  };
+  const auto read = [&](uint64_t offset, MutableByteSpan target) { return file->Read(offset, target); };
   Result<TarMembers> members = ReadLindiTarIndex(file->name(), file->file_bytes(), read);
   if (members.status().code() == StatusCode::kNotFound) {
     members = ReadTarIndex(file->name(), file->file_bytes(), read);
@@ -441,8 +426,7 @@ Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFil
   return MakeReferenceStore(std::move(text), document.size_bytes, file->name(), std::move(place), options);
 }
 
-Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& location,
-                                                    const ReferenceOptions& options) {
+Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& location, const ReferenceOptions& options) {
   Place place;
   H5ZARR_ASSIGN_OR_RETURN(const std::string key, SetRemotePlace(location, &place));
   const std::string name = ShownName(location);

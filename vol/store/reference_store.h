@@ -31,14 +31,12 @@ Result<std::unique_ptr<Store>> OpenReferences(const std::string& path, const Ref
 Result<std::unique_ptr<Store>> OpenTarReferences(const std::string& path, const ReferenceOptions& options);
 
 // The same for such an archive at the URL `location`, which is open as `file`.
-Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file,
-                                                       const std::string& location,
+Result<std::unique_ptr<Store>> OpenRemoteTarReferences(std::shared_ptr<RemoteFile> file, const std::string& location,
                                                        const ReferenceOptions& options);
 
 // The same for a reference file behind a web server, or in a bucket (s3://). Files of this machine are refused as
 // targets (kPermissionDenied, when they are read).
-Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& location,
-                                                    const ReferenceOptions& options);
+Result<std::unique_ptr<Store>> OpenRemoteReferences(const std::string& location, const ReferenceOptions& options);
 
 }  // namespace h5zarr
 

@@ -32,17 +32,14 @@ Result<std::string> ReadText(RemoteFile& file, uint64_t offset, uint64_t bytes) 
   // (The length is the archive's word.)
   if (bytes > file.file_bytes()) return CorruptError("no directory of a ZIP archive");
   std::string text(bytes, '\0');
-  H5ZARR_RETURN_IF_ERROR(
-      file.Read(offset, std::as_writable_bytes(std::span(text.data(), text.size()))));
+  H5ZARR_RETURN_IF_ERROR(file.Read(offset, std::as_writable_bytes(std::span(text.data(), text.size()))));
   return text;
 }
 
 Result<RemoteFile::Span> FindDirectory(RemoteFile& file) {
   const Status none = CorruptError("no directory of a ZIP archive");
-  const uint64_t tail_bytes =
-      std::min(file.file_bytes(), kLocator64Bytes + kEndBytes + kMaxCommentBytes);
-  H5ZARR_ASSIGN_OR_RETURN(const std::string tail,
-                          ReadText(file, file.file_bytes() - tail_bytes, tail_bytes));
+  const uint64_t tail_bytes = std::min(file.file_bytes(), kLocator64Bytes + kEndBytes + kMaxCommentBytes);
+  H5ZARR_ASSIGN_OR_RETURN(const std::string tail, ReadText(file, file.file_bytes() - tail_bytes, tail_bytes));
   const std::size_t end = tail.rfind(kEnd);
   if (end == std::string::npos || tail.size() - end < kEndBytes) return none;
   const RemoteFile::Span directory{Number(tail, end + 16, 4), Number(tail, end + 12, 4)};
@@ -60,8 +57,7 @@ uint64_t Offset64(std::string_view entry, std::string_view extra) {
     const uint64_t bytes = Number(extra, 2, 2);
     if (bytes + 4 > extra.size()) break;
     if (Number(extra, 0, 2) == 1) {
-      const std::size_t at = 4 + (Number(entry, 24, 4) == kIn64 ? 8u : 0u) +
-                             (Number(entry, 20, 4) == kIn64 ? 8u : 0u);
+      const std::size_t at = 4 + (Number(entry, 24, 4) == kIn64 ? 8u : 0u) + (Number(entry, 20, 4) == kIn64 ? 8u : 0u);
       return at + 8 <= bytes + 4 ? Number(extra, at, 8) : kIn64;
     }
     extra.remove_prefix(bytes + 4);
@@ -116,8 +112,7 @@ Result<zip_t*> RemoteArchive::Open(const ZipLibrary& zip) {
   zip_error_t error;
   zip.error_init_with_code(&error, 0);
   zip_source_t* const source = zip.source_function_create(&RemoteArchive::OnCommand, this, &error);
-  zip_t* const archive =
-      source != nullptr ? zip.open_from_source(source, ZIP_RDONLY, &error) : nullptr;
+  zip_t* const archive = source != nullptr ? zip.open_from_source(source, ZIP_RDONLY, &error) : nullptr;
   const std::string why = zip.error_strerror(&error);
   zip.error_fini(&error);
   if (archive != nullptr) return archive;
@@ -126,8 +121,7 @@ Result<zip_t*> RemoteArchive::Open(const ZipLibrary& zip) {
   return CorruptError("'" + file_->name() + "': " + why);
 }
 
-zip_int64_t RemoteArchive::OnCommand(void* self, void* data, zip_uint64_t bytes,
-                                     zip_source_cmd_t command) {
+zip_int64_t RemoteArchive::OnCommand(void* self, void* data, zip_uint64_t bytes, zip_source_cmd_t command) {
   try {
     return static_cast<RemoteArchive*>(self)->Answer(data, bytes, command);
   } catch (...) {
@@ -163,7 +157,8 @@ zip_int64_t RemoteArchive::Seek(const void* data, uint64_t bytes) {
 zip_int64_t RemoteArchive::Answer(void* data, uint64_t bytes, zip_source_cmd_t command) {
   switch (command) {
     case ZIP_SOURCE_OPEN: at_ = 0; return 0;
-    case ZIP_SOURCE_CLOSE: case ZIP_SOURCE_FREE: return 0;
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE: return 0;
     case ZIP_SOURCE_READ: return Read(data, bytes);
     case ZIP_SOURCE_SEEK: return Seek(data, bytes);
     case ZIP_SOURCE_TELL: return static_cast<zip_int64_t>(at_);
@@ -184,9 +179,8 @@ zip_int64_t RemoteArchive::Answer(void* data, uint64_t bytes, zip_source_cmd_t c
     }
     case ZIP_SOURCE_SUPPORTS: {
       zip_int64_t known = 0;
-      for (const int one : {ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-                            ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
-                            ZIP_SOURCE_SUPPORTS}) {
+      for (const int one : {ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
+                            ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS}) {
         known |= zip_int64_t{1} << one;
       }
       return known;

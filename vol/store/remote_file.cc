@@ -38,10 +38,8 @@ Status TakeNothing(std::size_t, const ReadResult&) { return OkStatus(); }
 
 }  // namespace
 
-RemoteFile::RemoteFile(std::string name, uint64_t file_bytes, Generation generation,
-                       uint64_t cache_bytes)
-    : FileBytes(std::move(name), file_bytes, generation),
-      blocks_(std::max(cache_bytes, 2 * kHeadBytes)) {}
+RemoteFile::RemoteFile(std::string name, uint64_t file_bytes, Generation generation, uint64_t cache_bytes)
+    : FileBytes(std::move(name), file_bytes, generation), blocks_(std::max(cache_bytes, 2 * kHeadBytes)) {}
 
 std::shared_ptr<RemoteFile> RemoteFile::FindOpen(const std::string& location) {
   const std::lock_guard<std::mutex> lock(AllOpen().mutex);
@@ -55,8 +53,7 @@ void RemoteFile::NoteOpen(const std::string& location, const std::shared_ptr<Rem
   AllOpen().files[location] = file;
 }
 
-Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text,
-                                                     const HttpOptions& options,
+Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text, const HttpOptions& options,
                                                      uint64_t cache_bytes) {
   H5ZARR_ASSIGN_OR_RETURN(const Url url, ParseUrl(text));
   if (std::shared_ptr<RemoteFile> open = FindOpen(url.Text())) return open;
@@ -64,11 +61,9 @@ Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text,
   HttpFetch::Query query{url, ByteRange::Span(0, kHeadBytes), {}, {}};
   query.may_be_shorter = true;
   std::shared_ptr<CachedFetch> owner;
-  H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome head,
-                          FetchNow(std::move(query), session, &owner));
+  H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome head, FetchNow(std::move(query), session, &owner));
   if (head.absent) return std::shared_ptr<RemoteFile>();
-  std::shared_ptr<RemoteFile> file(
-      new RemoteFile(url.Shown(), head.object_bytes, head.generation, cache_bytes));
+  std::shared_ptr<RemoteFile> file(new RemoteFile(url.Shown(), head.object_bytes, head.generation, cache_bytes));
   file->url_ = url;
   file->session_ = session;
   H5ZARR_RETURN_IF_ERROR(file->Keep(0, head.bytes));
@@ -79,10 +74,8 @@ Result<std::shared_ptr<RemoteFile>> RemoteFile::Open(std::string_view text,
   return file;
 }
 
-Result<std::shared_ptr<RemoteFile>> RemoteFile::OpenInStore(std::unique_ptr<Store> store,
-                                                            std::string key,
-                                                            const std::string& name,
-                                                            uint64_t cache_bytes) {
+Result<std::shared_ptr<RemoteFile>> RemoteFile::OpenInStore(std::unique_ptr<Store> store, std::string key,
+                                                            const std::string& name, uint64_t cache_bytes) {
   if (std::shared_ptr<RemoteFile> open = FindOpen(name)) return open;
   H5ZARR_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, store->ObjectBytes(key));
   if (!bytes) return std::shared_ptr<RemoteFile>();
@@ -119,9 +112,8 @@ Status RemoteFile::KeepWhole() {
 
 Status RemoteFile::CheckSpan(uint64_t offset, uint64_t length) const {
   if (offset <= file_bytes() && length <= file_bytes() - offset) return OkStatus();
-  return CorruptError("'" + name() + "': the object has " + std::to_string(file_bytes()) +
-                      " bytes, expected " + std::to_string(length) + " from byte " +
-                      std::to_string(offset) + " on");
+  return CorruptError("'" + name() + "': the object has " + std::to_string(file_bytes()) + " bytes, expected " +
+                      std::to_string(length) + " from byte " + std::to_string(offset) + " on");
 }
 
 // --- what is kept ----------------------------------------------------------------------------------
@@ -191,8 +183,7 @@ Status RemoteFile::Fetch(std::span<ReadOp> ops, const ReadSink& sink, Executor& 
   if (Tracing(TraceLevel::kRequests)) {
     uint64_t bytes = 0;
     for (const ReadOp& op : ops) bytes += op.range.length;
-    Trace("'" + name() + "': " + std::to_string(ops.size()) + " ranges, " + std::to_string(bytes) +
-          " bytes");
+    Trace("'" + name() + "': " + std::to_string(ops.size()) + " ranges, " + std::to_string(bytes) + " bytes");
   }
   for (ReadOp& op : ops) {
     op.key = store_ != nullptr ? key_ : "file";  // any does
@@ -228,8 +219,7 @@ Status RemoteFile::FetchBlocks(std::span<const Run> runs, uint64_t offset, Mutab
     const uint64_t begin = std::max(runs[i].begin, offset);
     const uint64_t end = std::min(runs[i].end, offset + target.size());
     if (begin < end) {
-      std::memcpy(target.data() + (begin - offset), buffers[i].data() + (begin - runs[i].begin),
-                  end - begin);
+      std::memcpy(target.data() + (begin - offset), buffers[i].data() + (begin - runs[i].begin), end - begin);
     }
     H5ZARR_RETURN_IF_ERROR(Keep(runs[i].begin, std::as_const(buffers[i]).span()));
   }
@@ -269,8 +259,7 @@ Status RemoteFile::Prefetch(std::span<const Span> spans) {
     H5ZARR_RETURN_IF_ERROR(CheckSpan(span.offset, span.length));
     if (IsKept(span.offset, span.length)) continue;
     const uint64_t end = span.offset + span.length + kBlockBytes - 1;
-    runs.push_back({span.offset / kBlockBytes * kBlockBytes,
-                    std::min(end / kBlockBytes * kBlockBytes, file_bytes())});
+    runs.push_back({span.offset / kBlockBytes * kBlockBytes, std::min(end / kBlockBytes * kBlockBytes, file_bytes())});
   }
   return runs.empty() ? OkStatus() : FetchBlocks(runs, 0, {});
 }
@@ -307,8 +296,7 @@ Status RemoteFile::ReadRanges(std::span<ReadOp> ops, const ReadSink& sink, Execu
   }));
   if (fetched.empty()) return OkStatus();
   return Fetch(
-      fetched,
-      [&](std::size_t k, const ReadResult& result) { return sink(missing[k], result); }, executor);
+      fetched, [&](std::size_t k, const ReadResult& result) { return sink(missing[k], result); }, executor);
 }
 
 }  // namespace h5zarr

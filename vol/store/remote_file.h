@@ -38,8 +38,7 @@ class RemoteFile final : public FileBytes {
 
   // The same for the object `key` of `store`, which is known as `name`.
   static Result<std::shared_ptr<RemoteFile>> OpenInStore(std::unique_ptr<Store> store, std::string key,
-                                                         const std::string& name,
-                                                         uint64_t cache_bytes);
+                                                         const std::string& name, uint64_t cache_bytes);
 
   // Empty for one in a store.
   const Url& url() const { return url_; }
@@ -89,9 +88,9 @@ class RemoteFile final : public FileBytes {
   Buffer whole_;  // of a server that knows no ranges: all of it
   std::atomic<bool> reads_index_ = false;
   std::mutex mutex_;
-  BlockCache blocks_;             // guarded by mutex_
-  uint64_t last_end_ = 0;         // guarded by mutex_: of what was read last
-  uint64_t ahead_bytes_ = 0;      // guarded by mutex_: how much was read then
+  BlockCache blocks_;         // guarded by mutex_
+  uint64_t last_end_ = 0;     // guarded by mutex_: of what was read last
+  uint64_t ahead_bytes_ = 0;  // guarded by mutex_: how much was read then
 };
 
 }  // namespace h5zarr

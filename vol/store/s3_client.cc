@@ -43,8 +43,8 @@ Result<Url> S3Url(const std::string& bucket, const std::string& endpoint, const 
   if (base.find("://") == std::string::npos) base.insert(0, "https://");
   H5ZARR_ASSIGN_OR_RETURN(Url url, ParseUrl(base));
   while (url.path.ends_with('/')) url.path.pop_back();
-  const bool in_host = style == S3Options::Style::kVirtual ||
-                       (style == S3Options::Style::kAuto && is_amazon && CanBeHost(bucket));
+  const bool in_host =
+      style == S3Options::Style::kVirtual || (style == S3Options::Style::kAuto && is_amazon && CanBeHost(bucket));
   if (in_host) {
     url.authority = bucket + "." + url.authority;
   } else {
@@ -67,7 +67,9 @@ Status S3Error(const HttpCall::Outcome& answer, const std::string& what) {
 }
 
 S3Client::S3Client(std::string bucket, S3Options options, AwsProfile profile)
-    : bucket_(std::move(bucket)), options_(std::move(options)), profile_(std::move(profile)),
+    : bucket_(std::move(bucket)),
+      options_(std::move(options)),
+      profile_(std::move(profile)),
       endpoint_(options_.endpoint.empty() ? profile_.S3Endpoint() : options_.endpoint),
       requester_pays_(profile_.RequesterPays()),
       region_(options_.region.empty() ? profile_.Region() : options_.region) {
@@ -83,16 +85,16 @@ Result<std::shared_ptr<S3Client>> S3Client::Make(const std::string& bucket, cons
     if (style == "virtual") settled.style = S3Options::Style::kVirtual;
   }
   std::shared_ptr<S3Client> client(new S3Client(bucket, std::move(settled), std::move(profile)));
-  H5ZARR_ASSIGN_OR_RETURN(const Url base, S3Url(bucket, client->endpoint_, client->region_,
-                                                client->options_.style, ""));
+  H5ZARR_ASSIGN_OR_RETURN(const Url base,
+                          S3Url(bucket, client->endpoint_, client->region_, client->options_.style, ""));
   H5ZARR_ASSIGN_OR_RETURN(client->credentials_, client->profile_.Credentials());
   if (client->credentials_) H5ZARR_RETURN_IF_ERROR(Sha256Of({}).status());
   client->settled_ = !client->credentials_ && !client->endpoint_.empty();
   // (Nobody signs with the session when the client is gone.)
   const S3Client* const raw = client.get();
-  H5ZARR_ASSIGN_OR_RETURN(client->session_,
-                          HttpSession::Make(base, options.http,
-                                            [raw](const RequestHead& head) { return raw->Sign(head); }));
+  H5ZARR_ASSIGN_OR_RETURN(client->session_, HttpSession::Make(base, options.http, [raw](const RequestHead& head) {
+                            return raw->Sign(head);
+                          }));
   if (!client->credentials_) client->session_->SetDeniedHint(", asked without a key: " + client->profile_.WhyNoKeys());
   return client;
 }
@@ -155,9 +157,8 @@ bool S3Client::LearnRegion(const HttpCall::Outcome& answer) {
   return true;
 }
 
-Result<HttpCall::Query> S3Client::Prepare(std::string_view method, std::string_view key,
-                                          const std::string& query, std::vector<std::string> headers,
-                                          ByteSpan body) {
+Result<HttpCall::Query> S3Client::Prepare(std::string_view method, std::string_view key, const std::string& query,
+                                          std::vector<std::string> headers, ByteSpan body) {
   H5ZARR_RETURN_IF_ERROR(RefreshKeys());
   HttpCall::Query call{{method, UrlOf(key), std::move(headers)}, body};
   call.head.url.query = query;
@@ -168,9 +169,8 @@ Result<HttpCall::Query> S3Client::Prepare(std::string_view method, std::string_v
   return call;
 }
 
-Result<HttpCall::Outcome> S3Client::Call(std::string_view method, std::string_view key,
-                                         const std::string& query, std::vector<std::string> headers,
-                                         ByteSpan body) {
+Result<HttpCall::Outcome> S3Client::Call(std::string_view method, std::string_view key, const std::string& query,
+                                         std::vector<std::string> headers, ByteSpan body) {
   H5ZARR_ASSIGN_OR_RETURN(HttpCall::Query call, Prepare(method, key, query, std::move(headers), body));
   for (int hop = 0;; ++hop) {
     H5ZARR_ASSIGN_OR_RETURN(HttpCall::Outcome answer, CallNow(call, session_));
@@ -179,8 +179,7 @@ Result<HttpCall::Outcome> S3Client::Call(std::string_view method, std::string_vi
     if (LearnRegion(answer)) {
       call.head.url = UrlOf(key);
       call.head.url.query = query;
-    } else if ((status == 301 || status == 302 || status == 307 || status == 308) &&
-               !answer.headers.location.empty()) {
+    } else if ((status == 301 || status == 302 || status == 307 || status == 308) && !answer.headers.location.empty()) {
       Result<Url> target = ResolveUrl(call.head.url, answer.headers.location);
       if (!target.ok() || !IsOurs(*target)) {
         return PermissionDeniedError("'" + call.head.url.Shown() + "': redirected to another server");

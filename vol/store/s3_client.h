@@ -76,7 +76,7 @@ class S3Client {
   std::atomic<bool> settled_ = false;
 
   mutable std::mutex mutex_;
-  std::string region_;                        // guarded by mutex_
+  std::string region_;                         // guarded by mutex_
   std::optional<AwsCredentials> credentials_;  // guarded by mutex_; nothing: requests are not signed
 };
 

@@ -35,12 +35,9 @@ bool IsLikeDocument(std::string_view key) {
 class S3Store : public Store {
  public:
   S3Store(std::string bucket, std::string root, std::shared_ptr<S3Client> client, S3Options options)
-      : bucket_(std::move(bucket)), root_(std::move(root)), client_(std::move(client)),
-        options_(std::move(options)) {}
+      : bucket_(std::move(bucket)), root_(std::move(root)), client_(std::move(client)), options_(std::move(options)) {}
 
-  std::string Describe() const override {
-    return std::string(kScheme) + bucket_ + (root_.empty() ? "" : "/" + root_);
-  }
+  std::string Describe() const override { return std::string(kScheme) + bucket_ + (root_.empty() ? "" : "/" + root_); }
   bool read_only() const override { return options_.read_only; }
 
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override;
@@ -118,9 +115,9 @@ Result<std::optional<Buffer>> S3Store::Read(std::string_view key, Generation* ge
   if (generation != nullptr) *generation = Generation();
   H5ZARR_RETURN_IF_ERROR(Settle(FullKey(key)));
   std::shared_ptr<CachedFetch> owner;
-  H5ZARR_ASSIGN_OR_RETURN(const HttpFetch::Outcome outcome,
-                          FetchNow({client_->UrlOf(FullKey(key)), ByteRange::Whole(), {}, {}},
-                                   client_->session(), &owner));
+  H5ZARR_ASSIGN_OR_RETURN(
+      const HttpFetch::Outcome outcome,
+      FetchNow({client_->UrlOf(FullKey(key)), ByteRange::Whole(), {}, {}}, client_->session(), &owner));
   if (outcome.absent) return std::optional<Buffer>();
   if (generation != nullptr) *generation = outcome.generation;
   H5ZARR_ASSIGN_OR_RETURN(Buffer bytes, Buffer::CopyOf(outcome.bytes));
@@ -231,7 +228,8 @@ Result<std::optional<bool>> S3Store::WriteIf(const std::string& condition, std::
         *written = GenerationOf(answer.headers.etag, "", bytes.size());
       }
       return std::optional<bool>(true);
-    case 404: case 412: break;  // 404: what was to be replaced is gone
+    case 404:
+    case 412: break;  // 404: what was to be replaced is gone
     case 501: knows_no_conditions_.store(true, std::memory_order_relaxed); return std::optional<bool>();
     default: return S3Error(answer, "writing " + Name(key));
   }
@@ -299,8 +297,7 @@ Result<std::unique_ptr<ObjectWriter>> S3Store::BeginWrite(std::string_view key) 
   H5ZARR_RETURN_IF_ERROR(CheckKey(key));
   H5ZARR_RETURN_IF_ERROR(CheckWritable());
   const std::string full_key = FullKey(key);
-  return std::unique_ptr<ObjectWriter>(
-      std::make_unique<S3Upload>(client_.get(), full_key, Remember(full_key)));
+  return std::unique_ptr<ObjectWriter>(std::make_unique<S3Upload>(client_.get(), full_key, Remember(full_key)));
 }
 
 Result<bool> S3Store::Delete(std::string_view key) {
@@ -337,20 +334,17 @@ Status S3Store::DeletePrefix(std::string_view prefix) {
   return DeleteAll(others);
 }
 
-Status S3Store::CopyAll(const std::vector<S3Page::Object>& objects, const std::string& from,
-                        const std::string& to) {
+Status S3Store::CopyAll(const std::vector<S3Page::Object>& objects, const std::string& from, const std::string& to) {
   std::vector<HttpCall::Query> calls;
   for (const S3Page::Object& object : objects) {
     const std::string source = "/" + PercentEncode(bucket_) + "/" + PercentEncode(object.key);
-    H5ZARR_ASSIGN_OR_RETURN(HttpCall::Query call,
-                            client_->Prepare("PUT", to + object.key.substr(from.size()), "",
-                                             {"x-amz-copy-source: " + source}));
+    H5ZARR_ASSIGN_OR_RETURN(HttpCall::Query call, client_->Prepare("PUT", to + object.key.substr(from.size()), "",
+                                                                   {"x-amz-copy-source: " + source}));
     calls.push_back(std::move(call));
   }
   return client_->CallAll(calls, [&](std::size_t i, const HttpCall::Outcome& answer) -> Status {
     // S3 may say 200 before it knows: what counts is in the body.
-    const bool is_done = answer.headers.status == 200 &&
-                         answer.body.find("<CopyObjectResult") != std::string::npos;
+    const bool is_done = answer.headers.status == 200 && answer.body.find("<CopyObjectResult") != std::string::npos;
     if (is_done) return OkStatus();
     return S3Error(answer, "copying 's3://" + bucket_ + "/" + objects[i].key + "'");
   });
@@ -392,9 +386,7 @@ Status S3Store::RenamePrefix(std::string_view from, std::string_view to) {
 }  // namespace
 
 Result<std::unique_ptr<Store>> MakeS3Store(std::string_view location, const S3Options& options) {
-  const auto refuse = [&](const char* why) {
-    return InvalidArgumentError("'" + std::string(location) + "': " + why);
-  };
+  const auto refuse = [&](const char* why) { return InvalidArgumentError("'" + std::string(location) + "': " + why); };
   if (!IsS3Url(location)) return refuse("not s3://bucket/name");
   std::string_view rest = location.substr(kScheme.size());
   if (rest.find('\0') != std::string_view::npos) return refuse("a NUL character");
@@ -407,8 +399,7 @@ Result<std::unique_ptr<Store>> MakeS3Store(std::string_view location, const S3Op
   if (!CheckKey(rest, true).ok()) return refuse("empty or dotted parts of the name");
   H5ZARR_RETURN_IF_ERROR(HttpEngine::Get().status());
   H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<S3Client> client, S3Client::Make(bucket, options));
-  return std::unique_ptr<Store>(
-      std::make_unique<S3Store>(bucket, std::string(rest), std::move(client), options));
+  return std::unique_ptr<Store>(std::make_unique<S3Store>(bucket, std::string(rest), std::move(client), options));
 }
 
 }  // namespace h5zarr

@@ -52,11 +52,10 @@ Status S3Upload::SendPart(ByteSpan bytes, Buffer owner) {
   }
   auto part = std::make_unique<Part>();
   part->owner = std::move(owner);
-  H5ZARR_ASSIGN_OR_RETURN(HttpCall::Query query,
-                          client_.Prepare("PUT", key_,
-                                          "?partNumber=" + std::to_string(number) +
-                                              "&uploadId=" + EncodeParameter(upload_id_),
-                                          {}, bytes));
+  H5ZARR_ASSIGN_OR_RETURN(
+      HttpCall::Query query,
+      client_.Prepare("PUT", key_, "?partNumber=" + std::to_string(number) + "&uploadId=" + EncodeParameter(upload_id_),
+                      {}, bytes));
   part->call = std::make_shared<HttpCall>(std::move(query), client_.session(), part->waiter.OnDone());
   H5ZARR_RETURN_IF_ERROR(part->waiter.Submit(part->call));
   in_flight_.push_back(std::move(part));
@@ -128,17 +127,16 @@ Status S3Upload::Commit() {
 Status S3Upload::Complete() {
   std::string parts = "<CompleteMultipartUpload>";
   for (std::size_t i = 0; i < etags_.size(); ++i) {
-    parts += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" + XmlEscaped(etags_[i]) +
-             "</ETag></Part>";
+    parts +=
+        "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" + XmlEscaped(etags_[i]) + "</ETag></Part>";
   }
   parts += "</CompleteMultipartUpload>";
   H5ZARR_ASSIGN_OR_RETURN(const HttpCall::Outcome answer,
-                          client_.Call("POST", key_, "?uploadId=" + EncodeParameter(upload_id_), {},
-                                       AsBytes(parts)));
+                          client_.Call("POST", key_, "?uploadId=" + EncodeParameter(upload_id_), {}, AsBytes(parts)));
   // S3 may say 200 before it knows: what counts is in the body.
   std::optional<std::string> etag = XmlText(answer.body, "ETag");
-  const bool is_done = answer.headers.status == 200 && etag &&
-                       answer.body.find("<CompleteMultipartUploadResult") != std::string::npos;
+  const bool is_done =
+      answer.headers.status == 200 && etag && answer.body.find("<CompleteMultipartUploadResult") != std::string::npos;
   if (!is_done) return S3Error(answer, Name());
   upload_id_.clear();
   on_written_(*etag, total_bytes_);

@@ -127,8 +127,7 @@ class Store {
 
   // The whole object, or nothing where there is none. `generation`, when given, receives its state.
   // Blocks. Thread-safe.
-  virtual Result<std::optional<Buffer>> Read(std::string_view key,
-                                             Generation* generation = nullptr) = 0;
+  virtual Result<std::optional<Buffer>> Read(std::string_view key, Generation* generation = nullptr) = 0;
 
   // In what state the object is, where the store can tell without reading and without asking a server; nothing
   // where it cannot. For whoever keeps what was read: it is as good as before while the generation is that of a

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-
 namespace h5zarr {
 namespace {
 
@@ -52,19 +51,17 @@ bool HasChecksum(std::string_view header) {
 }  // namespace
 
 bool LooksLikeTar(std::string_view beginning) {
-  return beginning.size() >= kTarBlockBytes &&
-         beginning.substr(kMagic.at, kMagic.bytes) == "ustar" && HasChecksum(beginning);
+  return beginning.size() >= kTarBlockBytes && beginning.substr(kMagic.at, kMagic.bytes) == "ustar" &&
+         HasChecksum(beginning);
 }
 
-Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_bytes,
-                                     const ReadTarBytes& read) {
+Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_bytes, const ReadTarBytes& read) {
   const Status none = NotFoundError("'" + name + "': the archive has no index");
   if (file_bytes < kTarBlockBytes + kEntryBytes) return none;
-  const auto parse = [&](uint64_t offset, uint64_t bytes, simdjson::dom::parser& parser)
-      -> Result<simdjson::dom::element> {
+  const auto parse = [&](uint64_t offset, uint64_t bytes,
+                         simdjson::dom::parser& parser) -> Result<simdjson::dom::element> {
     simdjson::padded_string text(bytes);
-    H5ZARR_RETURN_IF_ERROR(
-        read(offset, std::as_writable_bytes(std::span(text.data(), text.size()))));
+    H5ZARR_RETURN_IF_ERROR(read(offset, std::as_writable_bytes(std::span(text.data(), text.size()))));
     simdjson::dom::element document;
     if (parser.parse(text).get(document) != simdjson::SUCCESS) return none;
     return document;
@@ -73,12 +70,10 @@ Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_byte
   std::string first(kTarBlockBytes, '\0');
   H5ZARR_RETURN_IF_ERROR(read(0, std::as_writable_bytes(std::span(first.data(), first.size()))));
   if (TextOf(first, kName) != ".tar_entry.json") return none;
-  H5ZARR_ASSIGN_OR_RETURN(const simdjson::dom::element entry,
-                          parse(kTarBlockBytes, kEntryBytes, parser));
+  H5ZARR_ASSIGN_OR_RETURN(const simdjson::dom::element entry, parse(kTarBlockBytes, kEntryBytes, parser));
   uint64_t offset = 0, bytes = 0;
-  if (entry["index"]["d"].get(offset) != simdjson::SUCCESS ||
-      entry["index"]["s"].get(bytes) != simdjson::SUCCESS || offset > file_bytes ||
-      bytes > file_bytes - offset) {
+  if (entry["index"]["d"].get(offset) != simdjson::SUCCESS || entry["index"]["s"].get(bytes) != simdjson::SUCCESS ||
+      offset > file_bytes || bytes > file_bytes - offset) {
     return none;
   }
   H5ZARR_ASSIGN_OR_RETURN(const simdjson::dom::element index, parse(offset, bytes, parser));
@@ -88,8 +83,7 @@ Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_byte
   for (const simdjson::dom::element file : files) {
     std::string_view member;
     TarMember place;
-    if (file["n"].get(member) != simdjson::SUCCESS ||
-        file["d"].get(place.offset) != simdjson::SUCCESS ||
+    if (file["n"].get(member) != simdjson::SUCCESS || file["d"].get(place.offset) != simdjson::SUCCESS ||
         file["s"].get(place.size_bytes) != simdjson::SUCCESS || place.offset > file_bytes ||
         place.size_bytes > file_bytes - place.offset) {
       return CorruptError("'" + name + "': the archive's index is damaged");
@@ -99,8 +93,7 @@ Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_byte
   return members;
 }
 
-Result<TarMembers> ReadTarIndex(const std::string& path, uint64_t file_bytes,
-                                const ReadTarBytes& read) {
+Result<TarMembers> ReadTarIndex(const std::string& path, uint64_t file_bytes, const ReadTarBytes& read) {
   TarMembers members;
   H5ZARR_ASSIGN_OR_RETURN(Buffer block, Buffer::Allocate(kTarBlockBytes));
   for (uint64_t at = 0; file_bytes - at >= kTarBlockBytes;) {

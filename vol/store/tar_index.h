@@ -35,8 +35,7 @@ Result<TarMembers> ReadTarIndex(const std::string& name, uint64_t file_bytes, co
 
 // The same from LINDI's own index, which its archives begin with: few reads, wherever the members are. kNotFound
 // where there is none.
-Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_bytes,
-                                     const ReadTarBytes& read);
+Result<TarMembers> ReadLindiTarIndex(const std::string& name, uint64_t file_bytes, const ReadTarBytes& read);
 
 }  // namespace h5zarr
 

@@ -16,8 +16,7 @@ constexpr std::string_view kSuffix = ".tmp";
 std::atomic<uint64_t> next_number{0};
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -47,8 +46,7 @@ bool IsTempName(std::string_view name) {
   }
   name.remove_suffix(kSuffix.size());
   const std::size_t dash = name.find('-');
-  return dash != std::string_view::npos && IsNumber(name.substr(0, dash)) &&
-         IsNumber(name.substr(dash + 1));
+  return dash != std::string_view::npos && IsNumber(name.substr(0, dash)) && IsNumber(name.substr(dash + 1));
 }
 
 }  // namespace h5zarr

@@ -20,8 +20,7 @@ std::string RangeText(const ByteRange& range) {
     case ByteRange::Kind::kSuffix: return "the last " + std::to_string(range.length) + " bytes";
     case ByteRange::Kind::kSpan: break;
   }
-  return "bytes " + std::to_string(range.offset) + " to " +
-         std::to_string(range.offset + range.length);
+  return "bytes " + std::to_string(range.offset) + " to " + std::to_string(range.offset + range.length);
 }
 
 class TracedStore;
@@ -73,8 +72,8 @@ class TracedStore : public Store {
           return sink(index, result);
         },
         executor);
-    Say("read a batch of " + std::to_string(ops.size()) + " ranges: " + std::to_string(bytes) +
-            " bytes, " + std::to_string(absent) + " absent",
+    Say("read a batch of " + std::to_string(ops.size()) + " ranges: " + std::to_string(bytes) + " bytes, " +
+            std::to_string(absent) + " absent",
         begin, status);
     return status;
   }
@@ -119,8 +118,7 @@ class TracedStore : public Store {
     return done;
   }
 
-  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected,
-                       Generation* written) override {
+  Result<bool> Replace(std::string_view key, ByteSpan bytes, const Generation& expected, Generation* written) override {
     const Clock::time_point begin = Clock::now();
     Result<bool> done = store_->Replace(key, bytes, expected, written);
     SayWrittenIf(key, bytes.size(), begin, done);
@@ -129,18 +127,16 @@ class TracedStore : public Store {
 
   void StartWrite(std::string_view key, ByteSpan bytes, std::function<void(Status)> done) override {
     const Clock::time_point begin = Clock::now();
-    store_->StartWrite(key, bytes,
-                       [this, done = std::move(done), name = std::string(key), size = bytes.size(),
-                        begin](Status status) {
-                         SayWritten(name, size, begin, status);
-                         done(std::move(status));
-                       });
+    store_->StartWrite(
+        key, bytes, [this, done = std::move(done), name = std::string(key), size = bytes.size(), begin](Status status) {
+          SayWritten(name, size, begin, status);
+          done(std::move(status));
+        });
   }
 
   Result<std::unique_ptr<ObjectWriter>> BeginWrite(std::string_view key) override {
     H5ZARR_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, store_->BeginWrite(key));
-    return std::unique_ptr<ObjectWriter>(
-        std::make_unique<TracedWriter>(std::move(writer), this, key));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<TracedWriter>(std::move(writer), this, key));
   }
 
   Result<bool> Delete(std::string_view key) override {
@@ -175,9 +171,8 @@ class TracedStore : public Store {
   Result<std::vector<ListEntry>> List(std::string_view prefix) override {
     const Clock::time_point begin = Clock::now();
     Result<std::vector<ListEntry>> entries = store_->List(prefix);
-    Say("list " + Quote(prefix) + ": " + std::to_string(entries.ok() ? entries->size() : 0) +
-            " entries",
-        begin, entries.status());
+    Say("list " + Quote(prefix) + ": " + std::to_string(entries.ok() ? entries->size() : 0) + " entries", begin,
+        entries.status());
     return entries;
   }
 
@@ -193,14 +188,12 @@ class TracedStore : public Store {
     return store_->Lock(document_key, resource);
   }
 
-  void SayWritten(std::string_view key, uint64_t bytes, Clock::time_point begin,
-                  const Status& status) const {
+  void SayWritten(std::string_view key, uint64_t bytes, Clock::time_point begin, const Status& status) const {
     Say("write " + Quote(key) + ": " + std::to_string(bytes) + " bytes", begin, status);
   }
 
  private:
-  void SayWrittenIf(std::string_view key, uint64_t bytes, Clock::time_point begin,
-                    const Result<bool>& written) const {
+  void SayWrittenIf(std::string_view key, uint64_t bytes, Clock::time_point begin, const Result<bool>& written) const {
     if (!written.ok() || *written) return SayWritten(key, bytes, begin, written.status());
     Say("write " + Quote(key) + ": not done, another was first", begin, OkStatus());
   }

@@ -7,9 +7,7 @@
 namespace h5zarr {
 namespace {
 
-bool IsAlphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
@@ -137,9 +135,7 @@ bool IsS3Url(std::string_view text) { return text.starts_with("s3://"); }
 bool IsRemoteName(std::string_view text) { return IsHttpUrl(text) || IsS3Url(text); }
 
 Result<Url> ParseUrl(std::string_view text) {
-  const auto refuse = [](std::string_view why) {
-    return InvalidArgumentError("a URL " + std::string(why));
-  };
+  const auto refuse = [](std::string_view why) { return InvalidArgumentError("a URL " + std::string(why)); };
   if (!IsHttpUrl(text)) return refuse("that does not begin with http:// or https://");
   if (text.find('\0') != std::string_view::npos) return refuse("with a NUL character");
   Url url;

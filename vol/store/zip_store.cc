@@ -41,7 +41,10 @@ class ZipStore : public ReadOnlyStore {
   // `remote`: what the archive reads; null for a local one.
   ZipStore(const ZipLibrary* zip, zip_t* archive, std::string path, Members members,
            std::unique_ptr<RemoteArchive> remote)
-      : zip_(*zip), remote_(std::move(remote)), archive_(archive), path_(std::move(path)),
+      : zip_(*zip),
+        remote_(std::move(remote)),
+        archive_(archive),
+        path_(std::move(path)),
         members_(std::move(members)) {}
   ~ZipStore() override { zip_.discard(archive_); }
 
@@ -64,9 +67,8 @@ class ZipStore : public ReadOnlyStore {
         const std::lock_guard<std::mutex> lock(mutex_);
         H5ZARR_RETURN_IF_ERROR(remote_->Prefetch(wanted));
       }
-      H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(end - begin, cost_ns, [&](std::size_t i) {
-        return ReadOne(ops[begin + i], begin + i, sink);
-      }));
+      H5ZARR_RETURN_IF_ERROR(executor.ParallelFor(
+          end - begin, cost_ns, [&](std::size_t i) { return ReadOne(ops[begin + i], begin + i, sink); }));
     }
     return OkStatus();
   }
@@ -97,21 +99,15 @@ class ZipStore : public ReadOnlyStore {
               const std::function<Status(std::string_view key, uint64_t bytes)>& visit) override {
     H5ZARR_RETURN_IF_ERROR(CheckKey(prefix, true));
     const std::string start = prefix.empty() ? std::string() : std::string(prefix) + "/";
-    for (auto it = members_.lower_bound(start); it != members_.end() && it->first.starts_with(start);
-         ++it) {
+    for (auto it = members_.lower_bound(start); it != members_.end() && it->first.starts_with(start); ++it) {
       H5ZARR_RETURN_IF_ERROR(visit(it->first, it->second.size_bytes));
     }
     return OkStatus();
   }
 
-
  private:
-  Status Refusal() const override {
-    return PermissionDeniedError("'" + path_ + "': a ZIP archive can only be read");
-  }
-  std::string NameOf(std::string_view key) const {
-    return "'" + path_ + "', member '" + std::string(key) + "'";
-  }
+  Status Refusal() const override { return PermissionDeniedError("'" + path_ + "': a ZIP archive can only be read"); }
+  std::string NameOf(std::string_view key) const { return "'" + path_ + "', member '" + std::string(key) + "'"; }
 
   // What is read of the archive for `op`.
   RemoteArchive::Wanted WantedOf(const ReadOp& op) const {
@@ -142,8 +138,7 @@ class ZipStore : public ReadOnlyStore {
   }
 
   // libzip checks the checksum of what is read from the first byte to the last.
-  Status ReadBytes(std::string_view key, const Member& member, uint64_t offset,
-                   MutableByteSpan target) {
+  Status ReadBytes(std::string_view key, const Member& member, uint64_t offset, MutableByteSpan target) {
     const std::lock_guard<std::mutex> lock(mutex_);
     zip_file_t* const file = zip_.fopen_index(archive_, member.number, 0);
     if (file == nullptr) return WhyNot(CorruptError(NameOf(key) + ": " + zip_.strerror(archive_)));
@@ -213,8 +208,7 @@ void MendSeparators(Members* members) {
   *members = std::move(mended);
 }
 
-Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t file_bytes,
-                              const std::string& path) {
+Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t file_bytes, const std::string& path) {
   Members members;
   const zip_int64_t count = zip.get_num_entries(archive, 0);
   for (zip_int64_t i = 0; i < count; ++i) {
@@ -222,17 +216,15 @@ Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t fi
     if (zip.stat_index(archive, static_cast<zip_uint64_t>(i), 0, &info) != 0) {
       return CorruptError("'" + path + "', member " + std::to_string(i) + ": " + zip.strerror(archive));
     }
-    constexpr zip_uint64_t kNeeded =
-        ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     // Folders are members, too, and so may be anything.
     if ((info.valid & kNeeded) != kNeeded || !CheckKey(info.name).ok()) continue;
     const std::optional<uint64_t> most = CheckedMul(info.comp_size, kMaxRatio);
     if (info.comp_size > file_bytes || (most && info.size > *most + kMaxRatio)) {
-      return CorruptError("'" + path + "', member '" + info.name + "': its size, " +
-                          std::to_string(info.size) + " bytes, cannot be");
+      return CorruptError("'" + path + "', member '" + info.name + "': its size, " + std::to_string(info.size) +
+                          " bytes, cannot be");
     }
-    members[info.name] = {static_cast<uint64_t>(i), info.size, info.comp_size,
-                          info.comp_method == ZIP_CM_STORE};
+    members[info.name] = {static_cast<uint64_t>(i), info.size, info.comp_size, info.comp_method == ZIP_CM_STORE};
   }
   MendSeparators(&members);
   return members;
@@ -240,15 +232,13 @@ Result<Members> ReadDirectory(const ZipLibrary& zip, zip_t* archive, uint64_t fi
 
 // Takes the archive.
 Result<std::unique_ptr<Store>> MakeZipStore(const ZipLibrary* zip, zip_t* archive, uint64_t file_bytes,
-                                            const std::string& path,
-                                            std::unique_ptr<RemoteArchive> remote) {
+                                            const std::string& path, std::unique_ptr<RemoteArchive> remote) {
   Result<Members> members = ReadDirectory(*zip, archive, file_bytes, path);
   if (!members.ok()) {
     zip->discard(archive);
     return members.status();
   }
-  return std::unique_ptr<Store>(std::make_unique<ZipStore>(zip, archive, path, std::move(*members),
-                                                           std::move(remote)));
+  return std::unique_ptr<Store>(std::make_unique<ZipStore>(zip, archive, path, std::move(*members), std::move(remote)));
 }
 
 }  // namespace

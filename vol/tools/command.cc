@@ -9,8 +9,7 @@ std::string Words::value(const std::string& name, const std::string& otherwise) 
   return found == values.end() ? otherwise : found->second;
 }
 
-Result<Words> ParseWords(const std::vector<std::string>& arguments,
-                         const std::set<std::string>& with_value,
+Result<Words> ParseWords(const std::vector<std::string>& arguments, const std::set<std::string>& with_value,
                          const std::set<std::string>& flags) {
   Words words;
   bool options = true;

@@ -33,8 +33,7 @@ struct Words {
 
 // kInvalidArgument for an option that is neither among `with_value` nor `flags`, and for a missing
 // value. "-h" is the flag "help"; what follows "--" is operands.
-Result<Words> ParseWords(const std::vector<std::string>& arguments,
-                         const std::set<std::string>& with_value,
+Result<Words> ParseWords(const std::vector<std::string>& arguments, const std::set<std::string>& with_value,
                          const std::set<std::string>& flags);
 
 // Says on stderr what went wrong, and returns kFailed.

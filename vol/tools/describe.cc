@@ -37,8 +37,7 @@ std::string CompoundText(hid_t type) {
   std::string text = "{";
   for (int i = 0; i < H5Tget_nmembers(type); ++i) {
     const Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)));
-    text += (i > 0 ? ", " : "") + MemberName(type, static_cast<unsigned>(i)) + ": " +
-            TypeText(member.get());
+    text += (i > 0 ? ", " : "") + MemberName(type, static_cast<unsigned>(i)) + ": " + TypeText(member.get());
   }
   return text + "}";
 }
@@ -46,8 +45,7 @@ std::string CompoundText(hid_t type) {
 std::string EnumText(hid_t type) {
   const int members = H5Tget_nmembers(type);
   // What h5py and others make of booleans.
-  if (members == 2 && H5Tget_size(type) == 1 && MemberName(type, 0) == "FALSE" &&
-      MemberName(type, 1) == "TRUE") {
+  if (members == 2 && H5Tget_size(type) == 1 && MemberName(type, 0) == "FALSE" && MemberName(type, 1) == "TRUE") {
     return "bool";
   }
   const Handle base(H5Tget_super(type));
@@ -75,8 +73,7 @@ std::string FilterName(hid_t dcpl, unsigned index) {
   unsigned flags = 0;
   std::size_t words = 0;
   char name[64] = "";
-  const H5Z_filter_t id =
-      H5Pget_filter2(dcpl, index, &flags, &words, nullptr, sizeof name - 1, name, nullptr);
+  const H5Z_filter_t id = H5Pget_filter2(dcpl, index, &flags, &words, nullptr, sizeof name - 1, name, nullptr);
   if (name[0] != '\0') return name;
   return "filter " + std::to_string(id);
 }

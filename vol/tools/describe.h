@@ -30,9 +30,9 @@ std::string BytesText(uint64_t bytes);
 
 // How a dataset is stored.
 struct Storage {
-  std::string layout;            // "chunked", "contiguous", "compact", "virtual"
-  std::vector<uint64_t> chunks;  // units of compression; of a sharded array those within shards
-  std::vector<uint64_t> shards;  // units of storage, where these are larger
+  std::string layout;               // "chunked", "contiguous", "compact", "virtual"
+  std::vector<uint64_t> chunks;     // units of compression; of a sharded array those within shards
+  std::vector<uint64_t> shards;     // units of storage, where these are larger
   std::vector<std::string> codecs;  // "zstd", "blosc(zlib)"; filters of HDF5 by name
   uint64_t stored_bytes = 0;
 };

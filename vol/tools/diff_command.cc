@@ -121,8 +121,7 @@ class Comparison {
   }
 
   // Without what versioned-hdf5 adds to the objects of a version: no other file or store has that.
-  static Result<std::vector<std::string>> NamesOf(const OpenedFile& side, const std::string& path,
-                                                  hid_t object) {
+  static Result<std::vector<std::string>> NamesOf(const OpenedFile& side, const std::string& path, hid_t object) {
     H5ZARR_ASSIGN_OR_RETURN(std::vector<std::string> names, mirror::AttributeNames(object));
     if (!side.is_version) return names;
     std::set<std::string> own;
@@ -144,13 +143,11 @@ class Comparison {
       }
       H5ZARR_ASSIGN_OR_RETURN(const auto value, mirror::ReadAttribute(a, name));
       H5ZARR_ASSIGN_OR_RETURN(const auto other, mirror::ReadAttribute(b, name));
-      H5ZARR_ASSIGN_OR_RETURN(const bool same_space,
-                              CompareSpaces(where, value.space(), other.space()));
+      H5ZARR_ASSIGN_OR_RETURN(const bool same_space, CompareSpaces(where, value.space(), other.space()));
       if (!same_space || !CompareTypes(where, value.type(), other.type())) continue;
       const hssize_t elems = std::max<hssize_t>(H5Sget_simple_extent_npoints(value.space()), 0);
       const Difference difference =
-          CompareElements(value.type(), {a, value.data()}, {b, other.data()},
-                          static_cast<uint64_t>(elems));
+          CompareElements(value.type(), {a, value.data()}, {b, other.data()}, static_cast<uint64_t>(elems));
       if (difference.elems > 0) Note(where, "its value");
     }
     const std::set<std::string> ours(first.begin(), first.end());
@@ -163,8 +160,7 @@ class Comparison {
   Status CompareDatasets(const std::string& path, hid_t a, hid_t b) {
     const Handle first_type(H5Dget_type(a)), second_type(H5Dget_type(b));
     const Handle first_space(H5Dget_space(a)), second_space(H5Dget_space(b));
-    H5ZARR_ASSIGN_OR_RETURN(const bool same_space,
-                            CompareSpaces(path, first_space.get(), second_space.get()));
+    H5ZARR_ASSIGN_OR_RETURN(const bool same_space, CompareSpaces(path, first_space.get(), second_space.get()));
     if (!CompareTypes(path, first_type.get(), second_type.get()) || !same_space) return OkStatus();
     H5ZARR_ASSIGN_OR_RETURN(const Pieces pieces, Pieces::Of(a));
     H5ZARR_ASSIGN_OR_RETURN(const Pieces others, Pieces::Of(b));
@@ -183,15 +179,13 @@ class Comparison {
       const Box box = pieces.At(i);
       H5ZARR_ASSIGN_OR_RETURN(const Elements x, Elements::Read(a, box, type.get()));
       H5ZARR_ASSIGN_OR_RETURN(const Elements y, Elements::Read(b, box, type.get()));
-      const Difference difference =
-          CompareElements(type.get(), {a, x.data()}, {b, y.data()}, x.count());
+      const Difference difference = CompareElements(type.get(), {a, x.data()}, {b, y.data()}, x.count());
       if (difference.elems > 0 && all.elems == 0) first = PlaceText(box, difference.first);
       all.elems += difference.elems;
     }
     if (all.elems > 0) {
       const hssize_t elems = H5Sget_simple_extent_npoints(first_space.get());
-      Note(path, std::to_string(all.elems) + " of " + std::to_string(elems) +
-                     " elements, the first at " + first);
+      Note(path, std::to_string(all.elems) + " of " + std::to_string(elems) + " elements, the first at " + first);
     }
     return OkStatus();
   }

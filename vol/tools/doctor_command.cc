@@ -159,8 +159,7 @@ class Doctor {
       const hsize_t extent = 3;
       const int written[3] = {4, 7, 11};
       const Handle space(H5Screate_simple(1, &extent, nullptr));
-      Handle dataset(H5Dcreate2(file.get(), "x", H5T_NATIVE_INT, space.get(), H5P_DEFAULT,
-                                H5P_DEFAULT, H5P_DEFAULT));
+      Handle dataset(H5Dcreate2(file.get(), "x", H5T_NATIVE_INT, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
       if (H5Dwrite(dataset.get(), H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, written) < 0) {
         return InternalError("the dataset cannot be written");
       }
@@ -169,8 +168,7 @@ class Doctor {
       H5ZARR_ASSIGN_OR_RETURN(const OpenedFile again, OpenAny(name));
       int read[3] = {};
       const Handle found(H5Dopen2(again.root.get(), "x", H5P_DEFAULT));
-      if (H5Dread(found.get(), H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, read) < 0 ||
-          read[2] != 11) {
+      if (H5Dread(found.get(), H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, read) < 0 || read[2] != 11) {
         return InternalError("what was written is not what is read");
       }
       return OkStatus();
@@ -181,8 +179,8 @@ class Doctor {
   // Programs of this machine, as their users start them, but with the two variables.
   void CheckPrograms(const std::string& folder) {
     if (plugin_.empty()) return;
-    under_plugin_ = "HDF5_VOL_CONNECTOR=zarr HDF5_PLUGIN_PATH=" +
-                    Quoted(fs::path(plugin_).parent_path().string()) + " ";
+    under_plugin_ =
+        "HDF5_VOL_CONNECTOR=zarr HDF5_PLUGIN_PATH=" + Quoted(fs::path(plugin_).parent_path().string()) + " ";
     const std::string python = Variable("H5ZARR_PYTHON");
     CheckH5py(folder, Quoted(python.empty() ? "python3" : python));
     for (const std::string tool : {"h5dump", "h5ls"}) {
@@ -197,8 +195,7 @@ class Doctor {
   }
 
   void CheckH5py(const std::string& folder, const std::string& python) {
-    constexpr char kVersion[] =
-        "import h5py; print(h5py.version.version, 'with HDF5', h5py.version.hdf5_version)";
+    constexpr char kVersion[] = "import h5py; print(h5py.version.version, 'with HDF5', h5py.version.hdf5_version)";
     constexpr char kRoundTrip[] =
         "import h5py, sys\n"
         "assert list(h5py.File(sys.argv[1])['x']) == [4, 7, 11]\n"
@@ -209,12 +206,13 @@ class Doctor {
       return;
     }
     const std::string written = folder + "/h5py.zarr";
-    const Outcome done =
-        RunShell(under_plugin_ + python + " -c " + Quoted(kRoundTrip) + " " +
-                 Quoted(folder + "/command.zarr") + " " + Quoted(written));
+    const Outcome done = RunShell(under_plugin_ + python + " -c " + Quoted(kRoundTrip) + " " +
+                                  Quoted(folder + "/command.zarr") + " " + Quoted(written));
     const bool is_store = fs::exists(written + "/zarr.json");
     Say(done.code == 0 && is_store, "h5py " + version.text,
-        done.code != 0 ? done.text : is_store ? "reads and writes stores" : "wrote no store");
+        done.code != 0 ? done.text
+        : is_store     ? "reads and writes stores"
+                       : "wrote no store");
   }
 
   std::string plugin_;

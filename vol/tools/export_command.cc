@@ -57,8 +57,9 @@ class Target {
       struct stat info;
       if (is_remote_ || lstat(path.c_str(), &info) != 0) continue;
       return AlreadyExistsError("'" + path + "' is already there" +
-                                (path == name_ ? "" : ": another run is at work, or was killed; "
-                                                      "remove it if none is"));
+                                (path == name_ ? ""
+                                               : ": another run is at work, or was killed; "
+                                                 "remove it if none is"));
     }
     H5ZARR_ASSIGN_OR_RETURN(Handle file, CreateFile(partial_, config, fcpl));
     made_ = true;
@@ -90,8 +91,8 @@ void Report(const CopyReport& report, const std::string& name, const Words& word
     json["bytes"] = report.bytes;
     std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
   } else if (!words.has("quiet")) {
-    std::printf("%s: %llu objects and links, %s\n", name.c_str(),
-                static_cast<unsigned long long>(report.objects), BytesText(report.bytes).c_str());
+    std::printf("%s: %llu objects and links, %s\n", name.c_str(), static_cast<unsigned long long>(report.objects),
+                BytesText(report.bytes).c_str());
   }
 }
 
@@ -110,8 +111,7 @@ int CopyFile(const Words& words, const std::string& config, CopyOptions options,
     Target target(name);
     H5ZARR_ASSIGN_OR_RETURN(const Handle fcpl, CreationList(from));
     H5ZARR_ASSIGN_OR_RETURN(Handle file, target.Create(config, fcpl.get()));
-    H5ZARR_ASSIGN_OR_RETURN(const CopyReport report,
-                            CopyTree(from, file.get(), options));
+    H5ZARR_ASSIGN_OR_RETURN(const CopyReport report, CopyTree(from, file.get(), options));
     progress.Show(1, 1, "storing");
     H5ZARR_RETURN_IF_ERROR(target.Finish(std::move(file)));
     return report;
@@ -171,8 +171,10 @@ int RunImport(const Words& words) {
   }
   if (IsRemote(words.operands[1])) return Misused("an HDF5 file can only be made on this machine", kImportHelp);
   if (words.operands[1].ends_with(".zarr")) {
-    return Misused("'" + words.operands[1] + "' would be an HDF5 file with the name of a Zarr store; h5zarr "
-                   "export makes stores", kImportHelp);
+    return Misused("'" + words.operands[1] +
+                       "' would be an HDF5 file with the name of a Zarr store; h5zarr "
+                       "export makes stores",
+                   kImportHelp);
   }
   CopyOptions options;
   options.only_filters_of_hdf5 = codec == "plain";

@@ -33,8 +33,7 @@ bool IsThere(const std::string& path) {
 // "FILE@VERSION" taken apart where FILE is a file and the whole is none; else the name, and no version.
 std::pair<std::string, std::string> SplitVersion(const std::string& name) {
   if (IsRemoteName(name) || IsThere(name)) return {name, ""};
-  for (std::size_t at = name.rfind('@'); at != std::string::npos && at > 0;
-       at = name.rfind('@', at - 1)) {
+  for (std::size_t at = name.rfind('@'); at != std::string::npos && at > 0; at = name.rfind('@', at - 1)) {
     const std::string file = name.substr(0, at);
     if (IsThere(file) && !IsFolder(file)) return {file, name.substr(at + 1)};
   }

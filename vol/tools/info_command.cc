@@ -56,8 +56,7 @@ class InfoPrinter {
     whole_["format"] = version == 0 ? "HDF5" : "Zarr v" + std::to_string(version);
     whole_["objects"] = Json::array();
     if (as_json_) return;
-    std::printf("%s: %s\n", ShownName(opened.name).c_str(),
-                whole_["format"].get<std::string>().c_str());
+    std::printf("%s: %s\n", ShownName(opened.name).c_str(), whole_["format"].get<std::string>().c_str());
   }
 
   Result<Json> Describe(const TreeEntry& entry) {

@@ -45,8 +45,8 @@ std::size_t DecodeLzf(const uint8_t* from, std::size_t from_bytes, uint8_t* to, 
   return out;
 }
 
-std::size_t FilterLzf(unsigned flags, std::size_t words, const unsigned* cd_values,
-                      std::size_t bytes, std::size_t* buffer_bytes, void** buffer) {
+std::size_t FilterLzf(unsigned flags, std::size_t words, const unsigned* cd_values, std::size_t bytes,
+                      std::size_t* buffer_bytes, void** buffer) {
   if ((flags & H5Z_FLAG_REVERSE) == 0) return 0;
   // Of elements of variable length the file does not say how large a decoded chunk is: HDF5 lets filters know nothing
   // of those when a dataset is made.
@@ -55,8 +55,7 @@ std::size_t FilterLzf(unsigned flags, std::size_t words, const unsigned* cd_valu
   for (;; decoded_bytes *= 2) {
     auto* decoded = static_cast<uint8_t*>(std::malloc(decoded_bytes));
     if (decoded == nullptr) return 0;
-    const std::size_t found =
-        DecodeLzf(static_cast<const uint8_t*>(*buffer), bytes, decoded, decoded_bytes);
+    const std::size_t found = DecodeLzf(static_cast<const uint8_t*>(*buffer), bytes, decoded, decoded_bytes);
     if (found != 0) {
       std::free(*buffer);
       *buffer = decoded;

@@ -41,8 +41,11 @@ std::vector<Command> Commands() {
       {"diff", kDiffHelp, {}, {"quiet", "json"}, RunDiff},
       {"export", kExportHelp, {"shard", "codec", "threads"}, {"quiet", "json"}, RunExport},
       {"import", kImportHelp, {"codec", "threads"}, {"quiet", "json"}, RunImport},
-      {"mirror", kMirrorHelp, {"since", "codec", "prune", "tag", "threads"},
-       {"all", "verify", "quiet", "json"}, RunMirror},
+      {"mirror",
+       kMirrorHelp,
+       {"since", "codec", "prune", "tag", "threads"},
+       {"all", "verify", "quiet", "json"},
+       RunMirror},
       {"doctor", kDoctorHelp, {}, {}, RunDoctor},
   };
 }

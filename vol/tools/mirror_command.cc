@@ -65,8 +65,7 @@ std::string ReportText(const mirror::MirrorReport& report) {
   std::string text = std::to_string(report.added) + " of " + std::to_string(report.versions) +
                      " versions added: " + CountsText(report) + "\n";
   for (const std::string& tag : report.gone) {
-    text += std::string(report.gone_were_deleted ? "deleted" : "kept") + ": '" + tag +
-            "' is no longer in the file\n";
+    text += std::string(report.gone_were_deleted ? "deleted" : "kept") + ": '" + tag + "' is no longer in the file\n";
   }
   if (report.main_kept) text += "branch \"main\" has commits of others and stays where it is\n";
   return text;
@@ -98,8 +97,8 @@ int MirrorVersions(const Words& words, mirror::MirrorOptions options) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (!quiet) {
     options.progress = [terminal](const mirror::Version& version, std::size_t done, std::size_t all) {
-      std::fprintf(stderr, "%s[%zu/%zu] %s%s", terminal ? "\r\033[K" : "", done, all,
-                   version.name.c_str(), terminal && done < all ? "" : "\n");
+      std::fprintf(stderr, "%s[%zu/%zu] %s%s", terminal ? "\r\033[K" : "", done, all, version.name.c_str(),
+                   terminal && done < all ? "" : "\n");
     };
   }
   const auto file = OpenNative(words.operands[0]);
@@ -108,8 +107,7 @@ int MirrorVersions(const Words& words, mirror::MirrorOptions options) {
   if (!store.ok()) return Fail(store.status());
   const auto report = mirror::Mirror(file->get(), store->get(), options);
   if (!report.ok()) return Fail(report.status().WithContext("'" + words.operands[0] + "'"));
-  const Status told =
-      FinishMirror(store->get(), words, *report, ReportJson(*report), ReportText(*report));
+  const Status told = FinishMirror(store->get(), words, *report, ReportJson(*report), ReportText(*report));
   if (!told.ok()) return Fail(told);
   for (const std::string& name : report->uncommitted) {
     std::fprintf(stderr, "h5zarr: version '%s' was never committed: left out\n", name.c_str());
@@ -132,12 +130,11 @@ Status PrintStatus(Store* store, bool as_json) {
   json["tags"] = Json::object();
   for (const auto& [name, id] : tags) {
     H5ZARR_ASSIGN_OR_RETURN(const icechunk::Snapshot snapshot, repository.ReadSnapshot(id));
-    json["tags"][name] = {{"snapshot", icechunk::ToText(id)},
-                          {"nodes", snapshot.nodes.size()},
-                          {"message", snapshot.message}};
+    json["tags"][name] = {
+        {"snapshot", icechunk::ToText(id)}, {"nodes", snapshot.nodes.size()}, {"message", snapshot.message}};
     if (as_json) continue;
-    std::printf("%s %s  %zu nodes  %s\n", main == id ? "*" : " ", icechunk::ToText(id).c_str(),
-                snapshot.nodes.size(), name.c_str());
+    std::printf("%s %s  %zu nodes  %s\n", main == id ? "*" : " ", icechunk::ToText(id).c_str(), snapshot.nodes.size(),
+                name.c_str());
   }
   if (as_json) std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
   return OkStatus();
@@ -172,9 +169,8 @@ int Collect(const std::string& path, const Words& words) {
     json["foreign_kept"] = report->foreign;
     std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
   } else if (!words.has("quiet")) {
-    std::printf("%llu objects removed, %s; %llu unfinished ones\n",
-                static_cast<unsigned long long>(report->objects), BytesText(report->bytes).c_str(),
-                static_cast<unsigned long long>(unfinished));
+    std::printf("%llu objects removed, %s; %llu unfinished ones\n", static_cast<unsigned long long>(report->objects),
+                BytesText(report->bytes).c_str(), static_cast<unsigned long long>(unfinished));
     if (report->foreign > 0) {
       std::printf("%llu objects that nothing leads to were written by others, and stay\n",
                   static_cast<unsigned long long>(report->foreign));
@@ -211,13 +207,14 @@ int Inspect(const std::string& verb, const std::string& path, const Words& words
   if (!verified.ok()) return Fail(verified.status());
   if (verified->tags == 0) return Fail(NothingMirrored(**store));
   if (words.has("json")) {
-    const Json json = {{"snapshots", verified->snapshots}, {"chunks", verified->chunks},
-                       {"objects", verified->objects}, {"object_bytes", verified->object_bytes}};
+    const Json json = {{"snapshots", verified->snapshots},
+                       {"chunks", verified->chunks},
+                       {"objects", verified->objects},
+                       {"object_bytes", verified->object_bytes}};
     std::printf("%s\n", zarr::DumpJson(json, -1).c_str());
   } else if (!words.has("quiet")) {
     std::printf("%llu snapshots, %llu chunks in %llu objects, %llu bytes: all as they should be\n",
-                static_cast<unsigned long long>(verified->snapshots),
-                static_cast<unsigned long long>(verified->chunks),
+                static_cast<unsigned long long>(verified->snapshots), static_cast<unsigned long long>(verified->chunks),
                 static_cast<unsigned long long>(verified->objects),
                 static_cast<unsigned long long>(verified->object_bytes));
   }

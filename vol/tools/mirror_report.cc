@@ -7,8 +7,8 @@
 namespace h5zarr::tools {
 
 std::string CountsText(const mirror::RunCounts& counts) {
-  return std::to_string(counts.chunks_added) + " new chunks, " + std::to_string(counts.chunk_bytes_added) +
-         " bytes; " + std::to_string(counts.written.objects + counts.refs_written) + " objects written";
+  return std::to_string(counts.chunks_added) + " new chunks, " + std::to_string(counts.chunk_bytes_added) + " bytes; " +
+         std::to_string(counts.written.objects + counts.refs_written) + " objects written";
 }
 
 Status FinishMirror(Store* store, const Words& words, const mirror::RunCounts& counts, zarr::Json json,

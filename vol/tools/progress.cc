@@ -21,8 +21,7 @@ void Progress::Show(uint64_t done, uint64_t all, const std::string& what) {
   if (drawn_ && now - last_ < kBetween) return;
   last_ = now;
   drawn_ = true;
-  const double part =
-      all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
+  const double part = all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
   std::string bar(static_cast<std::size_t>(part * kBarCells), '#');
   bar.resize(kBarCells, '.');
   std::fprintf(stderr, "\r\033[K[%s] %3.0f%% %.*s", bar.c_str(), part * 100, 45, what.c_str());

@@ -61,16 +61,14 @@ class ArrayComparer : public Comparer {
 
 class SequenceComparer : public Comparer {
  public:
-  SequenceComparer(ComparerPtr base, std::size_t base_bytes)
-      : base_(std::move(base)), base_bytes_(base_bytes) {}
+  SequenceComparer(ComparerPtr base, std::size_t base_bytes) : base_(std::move(base)), base_bytes_(base_bytes) {}
   bool Same(Bytes a, Bytes b) const override {
     hvl_t first, second;
     std::memcpy(&first, a, sizeof first);
     std::memcpy(&second, b, sizeof second);
     if (first.len != second.len) return false;
     for (std::size_t i = 0; i < first.len; ++i) {
-      if (!base_->Same(static_cast<Bytes>(first.p) + i * base_bytes_,
-                       static_cast<Bytes>(second.p) + i * base_bytes_)) {
+      if (!base_->Same(static_cast<Bytes>(first.p) + i * base_bytes_, static_cast<Bytes>(second.p) + i * base_bytes_)) {
         return false;
       }
     }
@@ -86,9 +84,8 @@ class CompoundComparer : public Comparer {
  public:
   void Add(std::size_t offset, ComparerPtr member) { members_.push_back({offset, std::move(member)}); }
   bool Same(Bytes a, Bytes b) const override {
-    return std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
-      return member.second->Same(a + member.first, b + member.first);
-    });
+    return std::all_of(members_.begin(), members_.end(),
+                       [&](const auto& member) { return member.second->Same(a + member.first, b + member.first); });
   }
 
  private:
@@ -162,14 +159,12 @@ ComparerPtr MakeComparer(hid_t type, hid_t a, hid_t b) {
     case H5T_REFERENCE: return std::make_unique<ReferenceComparer>(type, a, b);
     case H5T_VLEN: {
       const Handle base(H5Tget_super(type));
-      return std::make_unique<SequenceComparer>(MakeComparer(base.get(), a, b),
-                                                H5Tget_size(base.get()));
+      return std::make_unique<SequenceComparer>(MakeComparer(base.get(), a, b), H5Tget_size(base.get()));
     }
     case H5T_ARRAY: {
       const Handle base(H5Tget_super(type));
       const std::size_t bytes = H5Tget_size(base.get());
-      return std::make_unique<ArrayComparer>(MakeComparer(base.get(), a, b), bytes,
-                                             H5Tget_size(type) / bytes);
+      return std::make_unique<ArrayComparer>(MakeComparer(base.get(), a, b), bytes, H5Tget_size(type) / bytes);
     }
     case H5T_COMPOUND: {
       auto compound = std::make_unique<CompoundComparer>();

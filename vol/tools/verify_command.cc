@@ -145,8 +145,7 @@ int RunVerify(const Words& words) {
     }
     if (!quiet) {
       std::printf("%llu objects, %s read: %s\n", static_cast<unsigned long long>(verifier.objects),
-                  BytesText(verifier.bytes).c_str(),
-                  verifier.problems.empty() ? "all as it should be" : "DAMAGED");
+                  BytesText(verifier.bytes).c_str(), verifier.problems.empty() ? "all as it should be" : "DAMAGED");
     }
   }
   return verifier.problems.empty() ? kDone : kFailed;

@@ -16,8 +16,7 @@ bool Optional(void* dataset, int op, H5VL_native_dataset_optional_args_t* native
   H5VL_optional_args_t args;
   args.op_type = op;
   args.args = native;
-  return H5VLdataset_optional(dataset, host::NativeConnector(), &args, host::DefaultDxpl(),
-                              nullptr) >= 0;
+  return H5VLdataset_optional(dataset, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) >= 0;
 }
 
 constexpr uint64_t kMostLookups = 1 << 24;
@@ -35,8 +34,7 @@ std::optional<Result<NativeGrid>> GridToLookIn(void* dataset) {
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
   H5VL_native_dataset_optional_args_t native;
   native.get_chunk_idx_type.idx_type = &index;
-  if (!Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INDEX_TYPE, &native) ||
-      index != H5D_CHUNK_IDX_EARRAY) {
+  if (!Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INDEX_TYPE, &native) || index != H5D_CHUNK_IDX_EARRAY) {
     return std::nullopt;
   }
   const Result<Handle> space = AskDataset(dataset, H5VL_DATASET_GET_SPACE);
@@ -64,12 +62,10 @@ struct Lister {
     return number;
   }
 
-  static int Add(const hsize_t* coords, unsigned filter_mask, haddr_t address, hsize_t bytes,
-                 void* opaque) {
+  static int Add(const hsize_t* coords, unsigned filter_mask, haddr_t address, hsize_t bytes, void* opaque) {
     auto* self = static_cast<Lister*>(opaque);
     const std::optional<uint64_t> number = self->NumberOf(coords);
-    if (!number || filter_mask != 0 || address == HADDR_UNDEF ||
-        !self->list.places[*number].missing()) {
+    if (!number || filter_mask != 0 || address == HADDR_UNDEF || !self->list.places[*number].missing()) {
       self->plain = false;
       return H5_ITER_STOP;
     }
@@ -83,8 +79,7 @@ struct Lister {
 
 }  // namespace
 
-Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
-                             std::span<const uint64_t> grid) {
+Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk, std::span<const uint64_t> grid) {
   const auto chunks = CheckedProduct(grid);
   if (!chunks) return UnsupportedError("too many chunks");
   if (GridToLookIn(dataset)) return UnsupportedError("chunks that HDF5 lists as others");
@@ -154,13 +149,12 @@ Status IterateChunks(void* dataset, H5D_chunk_iter_op_t op, void* opaque) {
     if (!Optional(dataset, H5VL_NATIVE_DATASET_GET_NUM_CHUNKS, &native)) {
       return UnsupportedError("HDF5 does not count the chunks");
     }
-    return IterateGrid(**grid, stored_chunks,
-                       [&](const hsize_t* coords) { return LookUp(dataset, coords); }, op, opaque);
+    return IterateGrid(
+        **grid, stored_chunks, [&](const hsize_t* coords) { return LookUp(dataset, coords); }, op, opaque);
   }
   native.chunk_iter = {op, opaque};
-  return Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native)
-             ? OkStatus()
-             : UnsupportedError("HDF5 does not list the chunks");
+  return Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_ITER, &native) ? OkStatus()
+                                                                    : UnsupportedError("HDF5 does not list the chunks");
 }
 
 Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t rank) {
@@ -169,8 +163,7 @@ Result<std::vector<StoredChunk>> ListStoredChunks(void* dataset, std::size_t ran
     std::vector<StoredChunk> chunks;
     bool complete = true;
   } list{rank, {}};
-  const auto add = [](const hsize_t* coords, unsigned filter_mask, haddr_t, hsize_t bytes,
-                      void* opaque) -> int {
+  const auto add = [](const hsize_t* coords, unsigned filter_mask, haddr_t, hsize_t bytes, void* opaque) -> int {
     auto* self = static_cast<List*>(opaque);
     try {
       self->chunks.push_back({{coords, coords + self->rank}, bytes, filter_mask});
@@ -195,8 +188,8 @@ Result<ChunkPlace> FindContiguous(void* dataset, uint64_t length) {
   H5VL_native_dataset_optional_args_t native;
   native.get_offset.offset = &offset;
   if (H5VLdataset_get(dataset, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0 ||
-      allocated != H5D_SPACE_STATUS_ALLOCATED ||
-      !Optional(dataset, H5VL_NATIVE_DATASET_GET_OFFSET, &native) || offset == HADDR_UNDEF) {
+      allocated != H5D_SPACE_STATUS_ALLOCATED || !Optional(dataset, H5VL_NATIVE_DATASET_GET_OFFSET, &native) ||
+      offset == HADDR_UNDEF) {
     return UnsupportedError("no elements are stored");
   }
   return ChunkPlace{offset, length};
@@ -208,8 +201,8 @@ bool IsChunkAt(void* dataset, std::span<const hsize_t> coords, const ChunkPlace&
   hsize_t bytes = 0;
   H5VL_native_dataset_optional_args_t native;
   native.get_chunk_info_by_coord = {coords.data(), &filter_mask, &address, &bytes};
-  return Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, &native) &&
-         filter_mask == 0 && address == place.offset && bytes == place.length;
+  return Optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, &native) && filter_mask == 0 &&
+         address == place.offset && bytes == place.length;
 }
 
 Result<Buffer> ReadByHdf5(void* dataset, std::span<const hsize_t> coords, uint64_t length) {
@@ -255,8 +248,7 @@ Status WriteByHdf5(void* dataset, std::span<const hsize_t> coords, ByteSpan byte
     if (bytes.size() > UINT32_MAX) return UnsupportedError("a chunk of 4 GiB and more");
     native.chunk_write = {coords.data(), 0, static_cast<uint32_t>(bytes.size()), bytes.data()};
   }
-  return Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_WRITE, &native) ? OkStatus()
-                                                                     : host::AlreadyReported();
+  return Optional(dataset, H5VL_NATIVE_DATASET_CHUNK_WRITE, &native) ? OkStatus() : host::AlreadyReported();
 }
 
 Result<Handle> AskDataset(void* dataset, H5VL_dataset_get_t what) {

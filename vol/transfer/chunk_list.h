@@ -28,14 +28,13 @@ struct ChunkPlace {
 struct ChunkList {
   std::vector<ChunkPlace> places;  // in C order of the grid
   uint64_t found = 0;
-  std::vector<hsize_t> last;       // coordinates, in elements, of the chunk that was told last
+  std::vector<hsize_t> last;  // coordinates, in elements, of the chunk that was told last
   ChunkPlace last_place;
 };
 
 // The chunks, of shape `chunk`, of the native object `dataset`. kUnsupported where one lacks some of its
 // filters or lies outside of `grid`, or where HDF5 does not tell, or tells other coordinates.
-Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk,
-                             std::span<const uint64_t> grid);
+Result<ChunkList> ListChunks(void* dataset, std::span<const uint64_t> chunk, std::span<const uint64_t> grid);
 
 // A chunked dataset's extent and its chunk's.
 struct NativeGrid {

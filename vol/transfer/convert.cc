@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "shadow/h5_types.h"
 #include "host/error_stack.h"
+#include "shadow/h5_types.h"
 #include "transfer/elements.h"
 #include "transfer/utf32.h"
 
@@ -16,9 +16,7 @@ namespace {
 
 using Form = shadow::ElementMap::Form;
 
-Status NoConversion() {
-  return UnsupportedError("no appropriate function for conversion path");
-}
+Status NoConversion() { return UnsupportedError("no appropriate function for conversion path"); }
 
 Result<bool> TypesEqual(hid_t a, hid_t b) {
   const htri_t equal = H5Tequal(a, b);
@@ -72,15 +70,13 @@ bool HasConversion(hid_t from, hid_t to) {
   return H5Tfind(from, to, &data) != nullptr;
 }
 
-Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer,
-                       std::byte* background, hid_t dxpl) {
+Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer, std::byte* background, hid_t dxpl) {
   const host::QuietErrors quiet;  // the caller reports
   if (H5Tconvert(from, to, elems, buffer, background, dxpl) >= 0) return OkStatus();
   return InvalidArgumentError("datatype conversion failed");
 }
 
-Result<Conversion> Conversion::Make(const shadow::ElementMap& element, hid_t mem_type,
-                                    Direction direction, hid_t dxpl,
+Result<Conversion> Conversion::Make(const shadow::ElementMap& element, hid_t mem_type, Direction direction, hid_t dxpl,
                                     const shadow::ReferenceResolver& references) {
   Conversion conversion(element, mem_type, dxpl, references);
   if (HoldsCompound(mem_type)) {
@@ -173,16 +169,13 @@ Status Conversion::TakeEnumsForIntegers(Handle* stored_type) {
     return OkStatus();
   }
   H5ZARR_ASSIGN_OR_RETURN(const Handle reported, shadow::ReportedType(*element_));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle in_file,
-                          shadow::WithoutEnums(reported.get(), shadow::Layout::kPacked));
-  H5ZARR_ASSIGN_OR_RETURN(const Handle in_memory,
-                          shadow::WithoutEnums(mem_type_, shadow::Layout::kPacked));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle in_file, shadow::WithoutEnums(reported.get(), shadow::Layout::kPacked));
+  H5ZARR_ASSIGN_OR_RETURN(const Handle in_memory, shadow::WithoutEnums(mem_type_, shadow::Layout::kPacked));
   H5ZARR_ASSIGN_OR_RETURN(const bool same, TypesEqual(in_file.get(), in_memory.get()));
   if (!same || !HasConversion(mem_type_, reported.get())) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(mem_copy_, shadow::WithoutEnums(mem_type_, shadow::Layout::kAsItIs));
   mem_type_ = mem_copy_.get();
-  H5ZARR_ASSIGN_OR_RETURN(*stored_type,
-                          shadow::WithoutEnums(stored_type->get(), shadow::Layout::kAsItIs));
+  H5ZARR_ASSIGN_OR_RETURN(*stored_type, shadow::WithoutEnums(stored_type->get(), shadow::Layout::kAsItIs));
   return OkStatus();
 }
 
@@ -228,8 +221,7 @@ Status Conversion::InitSequence(Direction direction) {
   H5ZARR_ASSIGN_OR_RETURN(items_.equal, TypesEqual(items_.stored_type, items_.mem_type));
   if (items_.equal) return OkStatus();
   const bool read = direction == Direction::kRead;
-  if (!HasConversion(read ? items_.stored_type : items_.mem_type,
-                     read ? items_.mem_type : items_.stored_type)) {
+  if (!HasConversion(read ? items_.stored_type : items_.mem_type, read ? items_.mem_type : items_.stored_type)) {
     return NoConversion();
   }
   items_.compound = HoldsCompound(items_.stored_type) && HoldsCompound(items_.mem_type);
@@ -267,8 +259,7 @@ Status Conversion::InitJson(Direction direction) {
   H5ZARR_RETURN_IF_ERROR(InitTypes(std::move(reported), direction));
   if (direction == Direction::kRead) {
     if (allocator_.is_default()) return OkStatus();
-    return UnsupportedError(
-        "H5Pset_vlen_mem_manager for elements with variable-length or reference members");
+    return UnsupportedError("H5Pset_vlen_mem_manager for elements with variable-length or reference members");
   }
   written_ = WrittenMembers::Of(mem_type_, stored_type_.get());
   needs_background_ = !written_.all();
@@ -296,8 +287,7 @@ Status Conversion::ToMemory(std::byte* work, uint64_t elems, std::byte* backgrou
       H5ZARR_RETURN_IF_ERROR(RewriteTexts(work, elems, true));
       if (types_equal_) return OkStatus();
       [[fallthrough]];
-    case Kind::kType:
-      return ConvertElements(stored_type_.get(), mem_type_, elems, work, background, dxpl_);
+    case Kind::kType: return ConvertElements(stored_type_.get(), mem_type_, elems, work, background, dxpl_);
     case Kind::kVlenString: return StringsToMemory(work, elems, allocator_);
     case Kind::kVlenSequence: return SequencesToMemory(work, elems, items_, allocator_, dxpl_);
     case Kind::kReference: return ReferencesToMemory(work, elems, *references_);
@@ -308,24 +298,20 @@ Status Conversion::ToMemory(std::byte* work, uint64_t elems, std::byte* backgrou
   if (types_equal_) return OkStatus();
   // The conversion makes copies of all variable-length parts and leaves those it read from to us.
   H5ZARR_ASSIGN_OR_RETURN(Buffer source, Buffer::CopyOf(ByteSpan(work, elems * type_bytes_)));
-  const Status status =
-      ConvertElements(stored_type_.get(), mem_type_, elems, work, background, dxpl_);
+  const Status status = ConvertElements(stored_type_.get(), mem_type_, elems, work, background, dxpl_);
   ReclaimElements(source.data(), elems, stored_type_.get());
   return status;
 }
 
-Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* background,
-                            VlenArena& arena) {
+Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* background, VlenArena& arena) {
   switch (kind_) {
     case Kind::kNoop: return OkStatus();
     case Kind::kNumber: return InternalError("numbers are converted on their way");
-    case Kind::kType:
-      return ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_);
+    case Kind::kType: return ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_);
     case Kind::kUtf32:
       if (needs_background_) H5ZARR_RETURN_IF_ERROR(RewriteTexts(background, elems, true));
       if (!types_equal_) {
-        H5ZARR_RETURN_IF_ERROR(
-            ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_));
+        H5ZARR_RETURN_IF_ERROR(ConvertElements(mem_type_, stored_type_.get(), elems, work, background, dxpl_));
       }
       return RewriteTexts(work, elems, false);
     case Kind::kVlenString: return StringsToStored(work, elems);
@@ -341,12 +327,10 @@ Status Conversion::ToStored(std::byte* work, uint64_t elems, std::byte* backgrou
   // zeros: members that the program's type lacks keep their text, whatever it says.
   H5ZARR_ASSIGN_OR_RETURN(Buffer zeros, Buffer::Allocate(elems * type_bytes_));
   std::memset(zeros.data(), 0, zeros.size_bytes());
-  H5ZARR_RETURN_IF_ERROR(
-      ConvertElements(mem_type_, stored_type_.get(), elems, work, zeros.data(), H5P_DEFAULT));
+  H5ZARR_RETURN_IF_ERROR(ConvertElements(mem_type_, stored_type_.get(), elems, work, zeros.data(), H5P_DEFAULT));
   H5ZARR_ASSIGN_OR_RETURN(Buffer converted, Buffer::CopyOf(ByteSpan(work, elems * type_bytes_)));
-  const Status status =
-      JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena,
-                   needs_background_ ? &written_ : nullptr, background);
+  const Status status = JsonToStored(work, elems, stored_type_.get(), type_bytes_, *references_, arena,
+                                     needs_background_ ? &written_ : nullptr, background);
   ReclaimElements(converted.data(), elems, stored_type_.get());
   return status;
 }

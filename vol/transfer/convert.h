@@ -27,8 +27,7 @@ class Conversion {
  public:
   // For elements of `element` in memory of type `mem_type`. kUnsupported, as HDF5 says it, where
   // there is no conversion between the two. Everything passed must outlive the conversion.
-  static Result<Conversion> Make(const shadow::ElementMap& element, hid_t mem_type,
-                                 Direction direction, hid_t dxpl,
+  static Result<Conversion> Make(const shadow::ElementMap& element, hid_t mem_type, Direction direction, hid_t dxpl,
                                  const shadow::ReferenceResolver& references);
 
   // Whether Make would give one that is_noop, where a comparison tells; false also where it does not.
@@ -56,8 +55,8 @@ class Conversion {
   enum class Kind : uint8_t {
     kNoop,
     kNumber,  // see number()
-    kType,   // H5Tconvert
-    kUtf32,  // UTF-8, then H5Tconvert where types differ
+    kType,    // H5Tconvert
+    kUtf32,   // UTF-8, then H5Tconvert where types differ
     kVlenString,
     kVlenSequence,
     kReference,
@@ -65,8 +64,7 @@ class Conversion {
     kJson,
   };
 
-  Conversion(const shadow::ElementMap& element, hid_t mem_type, hid_t dxpl,
-             const shadow::ReferenceResolver& references)
+  Conversion(const shadow::ElementMap& element, hid_t mem_type, hid_t dxpl, const shadow::ReferenceResolver& references)
       : element_(&element), mem_type_(mem_type), dxpl_(dxpl), references_(&references) {}
 
   Status Init(Direction direction);
@@ -83,7 +81,7 @@ class Conversion {
   Status InitTypes(Handle stored_type, Direction direction);
 
   const shadow::ElementMap* element_;
-  hid_t mem_type_;   // the program's, or mem_copy_
+  hid_t mem_type_;  // the program's, or mem_copy_
   Handle mem_copy_;
   hid_t dxpl_;
   const shadow::ReferenceResolver* references_;

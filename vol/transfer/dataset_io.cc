@@ -70,11 +70,10 @@ Result<ArrayLayout> LayoutOf(const DatasetTransfer& transfer) {
 Status CheckArray(const zarr::Array& array, const ArrayLayout& layout) {
   const std::span<const uint64_t> shape = array.shape();
   const std::size_t rank = layout.extent.size();
-  const bool same =
-      shape.size() == rank + layout.elem_dims.size() &&
-      std::equal(layout.extent.begin(), layout.extent.end(), shape.begin()) &&
-      std::equal(layout.elem_dims.begin(), layout.elem_dims.end(), shape.begin() + rank) &&
-      array.elem_bytes() == layout.item_bytes;
+  const bool same = shape.size() == rank + layout.elem_dims.size() &&
+                    std::equal(layout.extent.begin(), layout.extent.end(), shape.begin()) &&
+                    std::equal(layout.elem_dims.begin(), layout.elem_dims.end(), shape.begin() + rank) &&
+                    array.elem_bytes() == layout.item_bytes;
   return same ? OkStatus() : InternalError("the array's shape is not that of the dataset");
 }
 
@@ -85,8 +84,8 @@ Result<SelectionPair> SelectionsOf(const DatasetTransfer& transfer) {
   }
   const uint64_t none = 0;
   const hid_t file = transfer.file_space;
-  return ResolveSelections(file == H5S_ALL || file == H5S_PLIST ? file : H5S_ALL,
-                           transfer.mem_space, std::span(&none, 1));
+  return ResolveSelections(file == H5S_ALL || file == H5S_PLIST ? file : H5S_ALL, transfer.mem_space,
+                           std::span(&none, 1));
 }
 
 // Of a transfer whose grid is given: how many elements it has. The grid's memory is the giver's business.
@@ -101,9 +100,8 @@ Result<uint64_t> ElemsOfGrid(const DatasetTransfer& transfer) {
     if (elems == 0) return elems;
     const uint64_t last = dims[d].start + (dims[d].count - 1) * dims[d].stride + dims[d].block - 1;
     if (last >= transfer.extent[d]) {
-      return OutOfRangeError("selection reaches index " + std::to_string(last) + " of dimension " +
-                             std::to_string(d) + ", where the dataset's extent is " +
-                             std::to_string(transfer.extent[d]));
+      return OutOfRangeError("selection reaches index " + std::to_string(last) + " of dimension " + std::to_string(d) +
+                             ", where the dataset's extent is " + std::to_string(transfer.extent[d]));
     }
   }
   return elems;
@@ -117,9 +115,8 @@ const shadow::ReferenceResolver& ReferencesOf(const DatasetTransfer& transfer) {
 // Checks types first, then spaces, as HDF5 does: an impossible conversion is an error even where no
 // element is selected.
 Result<Prepared> Prepare(DatasetTransfer& transfer, Direction direction, hid_t dxpl) {
-  H5ZARR_ASSIGN_OR_RETURN(Conversion conversion,
-                          Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl,
-                                           ReferencesOf(transfer)));
+  H5ZARR_ASSIGN_OR_RETURN(Conversion conversion, Conversion::Make(*transfer.element, transfer.mem_type, direction, dxpl,
+                                                                  ReferencesOf(transfer)));
   SelectionPair pair;
   uint64_t elems = 0;
   if (transfer.grid != nullptr) {
@@ -183,13 +180,11 @@ Status TransferRuns(Prepared& prepared, Direction direction) {
   std::vector<ElementRun> runs;
   while (!stream.done()) {
     H5ZARR_RETURN_IF_ERROR(stream.Next(kMaxRuns, UINT64_MAX, runs));
-    const zarr::Selection selection =
-        MakeSelection(runs, prepared.layout, prepared.conversion.mem_bytes());
+    const zarr::Selection selection = MakeSelection(runs, prepared.layout, prepared.conversion.mem_bytes());
     H5ZARR_RETURN_IF_ERROR(
         direction == Direction::kRead
             ? Read(transfer.array, selection, static_cast<std::byte*>(transfer.read_buffer))
-            : Write(transfer.array, selection,
-                    static_cast<const std::byte*>(transfer.write_buffer)));
+            : Write(transfer.array, selection, static_cast<const std::byte*>(transfer.write_buffer)));
   }
   return OkStatus();
 }
@@ -233,8 +228,8 @@ Status ReadConverted(Prepared& prepared) {
     zarr::ReadRequest request{transfer.array, &slab.packed, work.data(), {}};
     H5ZARR_RETURN_IF_ERROR(zarr::Array::Read(std::span(&request, 1)));
     if (conversion.number()) {
-      H5ZARR_RETURN_IF_ERROR(ScatterConverted(slab, *conversion.number(), work.data(), buffer,
-                                              transfer.array->executor()));
+      H5ZARR_RETURN_IF_ERROR(
+          ScatterConverted(slab, *conversion.number(), work.data(), buffer, transfer.array->executor()));
       continue;
     }
     if (conversion.needs_background()) {
@@ -247,8 +242,7 @@ Status ReadConverted(Prepared& prepared) {
 }
 
 // The slab's elements of the program's buffer, in stored form in `work`.
-Status GatherStored(Prepared& prepared, const Slab& slab, std::byte* work, std::byte* background,
-                    VlenArena& arena) {
+Status GatherStored(Prepared& prepared, const Slab& slab, std::byte* work, std::byte* background, VlenArena& arena) {
   const DatasetTransfer& transfer = *prepared.transfer;
   Conversion& conversion = prepared.conversion;
   const auto* buffer = static_cast<const std::byte*>(transfer.write_buffer);
@@ -270,8 +264,7 @@ Status WriteConverted(Prepared& prepared, bool behind) {
   H5ZARR_ASSIGN_OR_RETURN(Buffer work, AllocateElems(slabs.max_elems(), conversion.work_bytes()));
   Buffer background;
   if (conversion.needs_background()) {
-    H5ZARR_ASSIGN_OR_RETURN(background,
-                            AllocateElems(slabs.max_elems(), prepared.layout.stored_bytes()));
+    H5ZARR_ASSIGN_OR_RETURN(background, AllocateElems(slabs.max_elems(), prepared.layout.stored_bytes()));
   }
   Slab slab;
   while (true) {
@@ -288,8 +281,7 @@ Status WriteConverted(Prepared& prepared, bool behind) {
 }
 
 // Everything that can be refused is, before the first element moves.
-Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, Direction direction,
-                                         hid_t dxpl) {
+Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, Direction direction, hid_t dxpl) {
   H5ZARR_RETURN_IF_ERROR(CheckTransferList(dxpl));
   std::vector<Prepared> all;
   all.reserve(transfers.size());
@@ -306,15 +298,13 @@ Result<std::vector<Prepared>> PrepareAll(std::span<DatasetTransfer> transfers, D
 bool AllInBackground(std::span<const Prepared> all) {
   return !all.empty() && std::all_of(all.begin(), all.end(), [&](const Prepared& prepared) {
     const zarr::Array& array = *prepared.transfer->array;
-    return prepared.in_batch && !array.is_vlen() &&
-           array.background() == all[0].transfer->array->background();
+    return prepared.in_batch && !array.is_vlen() && array.background() == all[0].transfer->array->background();
   });
 }
 
 // Moves the selections to where they outlive the call.
 template <typename Request>
-void KeepSelections(std::span<Prepared> all, std::span<Request> batch,
-                    std::vector<zarr::Selection>* keep) {
+void KeepSelections(std::span<Prepared> all, std::span<Request> batch, std::vector<zarr::Selection>* keep) {
   keep->reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     keep->push_back(std::move(all[i].selection));
@@ -332,8 +322,7 @@ bool MatchPlainBox(const DatasetTransfer& transfer, hid_t dxpl, BoxTransfer* box
   const std::span<const uint64_t> shape = transfer.array->shape();
   const uint64_t elem_bytes = transfer.array->elem_bytes();
   if (!std::equal(shape.begin(), shape.end(), transfer.extent.begin(), transfer.extent.end()) ||
-      elem_bytes != transfer.element->dtype.item_bytes ||
-      !Conversion::IsNoop(*transfer.element, transfer.mem_type) ||
+      elem_bytes != transfer.element->dtype.item_bytes || !Conversion::IsNoop(*transfer.element, transfer.mem_type) ||
       !MatchBox(transfer.file_space, transfer.mem_space, transfer.extent, box)) {
     return false;
   }
@@ -358,22 +347,19 @@ Result<JobPtr> ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Ti
   if (transfers.size() == 1 && timing == Timing::kNow) {
     BoxTransfer box;
     if (MatchPlainBox(transfers[0], dxpl, &box)) {
-      H5ZARR_RETURN_IF_ERROR(
-          ReadBox(transfers[0].array, box, static_cast<std::byte*>(transfers[0].read_buffer)));
+      H5ZARR_RETURN_IF_ERROR(ReadBox(transfers[0].array, box, static_cast<std::byte*>(transfers[0].read_buffer)));
       return JobPtr();
     }
   }
-  H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
-                          PrepareAll(transfers, Direction::kRead, dxpl));
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all, PrepareAll(transfers, Direction::kRead, dxpl));
   std::vector<zarr::ReadRequest> batch;
   batch.reserve(all.size());
   for (Prepared& prepared : all) {
     if (!prepared.in_batch) continue;
-    batch.push_back(
-        {prepared.transfer->array,
-         &prepared.selection,
-         static_cast<std::byte*>(prepared.transfer->read_buffer) + prepared.mem_start_bytes(),
-         {}});
+    batch.push_back({prepared.transfer->array,
+                     &prepared.selection,
+                     static_cast<std::byte*>(prepared.transfer->read_buffer) + prepared.mem_start_bytes(),
+                     {}});
   }
   if (timing == Timing::kRequest && AllInBackground(all)) {
     auto keep = std::make_shared<std::vector<zarr::Selection>>();
@@ -390,21 +376,18 @@ Result<JobPtr> ReadDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Ti
 }
 
 Result<JobPtr> WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, Timing timing) {
-  H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all,
-                          PrepareAll(transfers, Direction::kWrite, dxpl));
+  H5ZARR_ASSIGN_OR_RETURN(std::vector<Prepared> all, PrepareAll(transfers, Direction::kWrite, dxpl));
   std::vector<zarr::WriteRequest> batch;
   batch.reserve(all.size());
   for (Prepared& prepared : all) {
     if (!prepared.in_batch) continue;
     batch.push_back({prepared.transfer->array, &prepared.selection,
-                     static_cast<const std::byte*>(prepared.transfer->write_buffer) +
-                         prepared.mem_start_bytes()});
+                     static_cast<const std::byte*>(prepared.transfer->write_buffer) + prepared.mem_start_bytes()});
   }
   if (timing == Timing::kRequest && AllInBackground(all)) {
     auto keep = std::make_shared<std::vector<zarr::Selection>>();
     KeepSelections(std::span(all), std::span(batch), keep.get());
-    return zarr::Array::WriteLater(std::move(batch), std::move(keep), 0,
-                                   zarr::Array::Report::kJob);
+    return zarr::Array::WriteLater(std::move(batch), std::move(keep), 0, zarr::Array::Report::kJob);
   }
   if (timing == Timing::kBehind && AllInBackground(all)) {
     for (const zarr::WriteRequest& request : batch) {
@@ -415,9 +398,8 @@ Result<JobPtr> WriteDatasets(std::span<DatasetTransfer> transfers, hid_t dxpl, T
   if (!batch.empty()) H5ZARR_RETURN_IF_ERROR(zarr::Array::Write(batch));
   for (Prepared& prepared : all) {
     if (prepared.in_batch) continue;
-    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop()
-                               ? TransferRuns(prepared, Direction::kWrite)
-                               : WriteConverted(prepared, timing == Timing::kBehind));
+    H5ZARR_RETURN_IF_ERROR(prepared.conversion.is_noop() ? TransferRuns(prepared, Direction::kWrite)
+                                                         : WriteConverted(prepared, timing == Timing::kBehind));
   }
   return JobPtr();
 }

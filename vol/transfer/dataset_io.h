@@ -23,13 +23,13 @@ namespace h5zarr::transfer {
 
 // One dataset of a call. Everything is borrowed.
 struct DatasetTransfer {
-  zarr::Array* array = nullptr;       // null: a dataset without elements (H5S_NULL)
-  std::string_view path;              // what failures call it
+  zarr::Array* array = nullptr;  // null: a dataset without elements (H5S_NULL)
+  std::string_view path;         // what failures call it
   const shadow::ElementMap* element = nullptr;
-  std::span<const uint64_t> extent;   // current HDF5 extent (without element->elem_dims); rank 0: scalar
+  std::span<const uint64_t> extent;  // current HDF5 extent (without element->elem_dims); rank 0: scalar
   hid_t mem_type = H5I_INVALID_HID;
-  hid_t mem_space = H5S_ALL;          // H5S_ALL, H5S_BLOCK or an identifier
-  hid_t file_space = H5S_ALL;         // H5S_ALL or an identifier
+  hid_t mem_space = H5S_ALL;   // H5S_ALL, H5S_BLOCK or an identifier
+  hid_t file_space = H5S_ALL;  // H5S_ALL or an identifier
   void* read_buffer = nullptr;
   const void* write_buffer = nullptr;
   const GridTransfer* grid = nullptr;  // what to transfer, known already: instead of the two spaces

@@ -29,17 +29,14 @@ void StoreAt(std::byte* packed, uint64_t index, const T& value) {
   std::memcpy(packed + index * sizeof(T), &value, sizeof(T));
 }
 
-inline VlenRef RefTo(const std::string& text) {
-  return {text.size(), reinterpret_cast<const std::byte*>(text.data())};
-}
+inline VlenRef RefTo(const std::string& text) { return {text.size(), reinterpret_cast<const std::byte*>(text.data())}; }
 
 // Whether HDF5 converts between two types.
 bool HasConversion(hid_t from, hid_t to);
 
 // H5Tconvert of `elems` packed elements in place. `background`: elements of the target's type; may
 // be null where no compound is involved.
-Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer,
-                       std::byte* background, hid_t dxpl);
+Status ConvertElements(hid_t from, hid_t to, uint64_t elems, std::byte* buffer, std::byte* background, hid_t dxpl);
 
 }  // namespace h5zarr::transfer
 

@@ -44,8 +44,8 @@ Status JsonToMemory(std::byte* work, uint64_t elems, hid_t type, uint64_t type_b
 }
 
 Status JsonToStored(std::byte* work, uint64_t elems, hid_t type, uint64_t type_bytes,
-                    const shadow::ReferenceResolver& references, VlenArena& arena,
-                    const WrittenMembers* written, const std::byte* stored) {
+                    const shadow::ReferenceResolver& references, VlenArena& arena, const WrittenMembers* written,
+                    const std::byte* stored) {
   arena.texts.resize(elems);
   const shadow::ElementForm form(type);
   for (uint64_t i = 0; i < elems; ++i) {

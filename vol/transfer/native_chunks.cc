@@ -46,10 +46,9 @@ constexpr uint64_t kManyBytes = 256 << 10;
 // The dataset at `path`, from the root of the file of `beside`.
 Result<host::NativeHandle> OpenDataset(void* beside, const std::string& path) {
   const H5VL_loc_params_t loc = host::LocSelf(H5I_DATASET);
-  host::NativeHandle opened(
-      H5VLdataset_open(beside, &loc, host::NativeConnector(), path.c_str(),
-                       H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
-      H5I_DATASET);
+  host::NativeHandle opened(H5VLdataset_open(beside, &loc, host::NativeConnector(), path.c_str(),
+                                             H5P_LST_DATASET_ACCESS_ID_g, host::DefaultDxpl(), nullptr),
+                            H5I_DATASET);
   if (!opened.valid()) return UnsupportedError("no dataset '" + path + "'");
   return opened;
 }
@@ -77,8 +76,8 @@ Result<std::vector<uint64_t>> SlotsIn(const ChunkMap& map, std::span<const uint6
 bool SameFill(hid_t type, hid_t dcpl, hid_t other_dcpl) {
   const std::size_t bytes = H5Tget_size(type);
   std::vector<std::byte> fill(bytes), other(bytes);
-  return H5Pget_fill_value(dcpl, type, fill.data()) >= 0 &&
-         H5Pget_fill_value(other_dcpl, type, other.data()) >= 0 && fill == other;
+  return H5Pget_fill_value(dcpl, type, fill.data()) >= 0 && H5Pget_fill_value(other_dcpl, type, other.data()) >= 0 &&
+         fill == other;
 }
 
 // Which chunk of `raw` each chunk of `dataset` is, from the bytes of the file: HDF5 takes all mappings apart to be
@@ -95,9 +94,8 @@ Result<std::vector<uint64_t>> SlotsFromBytes(void* dataset, void* raw, const std
   if (header.extent != plan.extent || !element.is_known() || element != header.element) {
     return UnsupportedError("another extent, type or fill value");
   }
-  H5ZARR_ASSIGN_OR_RETURN(
-      const ChunkMap map,
-      MapFromBytes({raw_path, plan.extent, plan.chunk, plan.extent.size()}, header.mappings));
+  H5ZARR_ASSIGN_OR_RETURN(const ChunkMap map,
+                          MapFromBytes({raw_path, plan.extent, plan.chunk, plan.extent.size()}, header.mappings));
   return SlotsIn(map, plan.grid);
 }
 
@@ -108,8 +106,8 @@ Result<std::vector<uint64_t>> SlotsByHdf5(void* dataset, void* raw, const std::s
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
   H5ZARR_ASSIGN_OR_RETURN(const Handle raw_dcpl, AskDataset(raw, H5VL_DATASET_GET_DCPL));
   if (!SameFill(type.get(), dcpl.get(), raw_dcpl.get())) return UnsupportedError("another fill value");
-  H5ZARR_ASSIGN_OR_RETURN(
-      const ChunkMap map, MapByHdf5({raw_path, plan.extent, plan.chunk, plan.extent.size()}, dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(const ChunkMap map,
+                          MapByHdf5({raw_path, plan.extent, plan.chunk, plan.extent.size()}, dcpl.get()));
   return SlotsIn(map, plan.grid);
 }
 
@@ -138,21 +136,18 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::Make(shadow::NativePlan plan
   return self;
 }
 
-Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset,
-                                                             const NativeSource& source) {
+Result<std::shared_ptr<NativeChunks>> NativeChunks::Describe(void* dataset, const NativeSource& source) {
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
   H5ZARR_ASSIGN_OR_RETURN(const Handle dcpl, AskDataset(dataset, H5VL_DATASET_GET_DCPL));
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(dataset, H5VL_DATASET_GET_SPACE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
-  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
-                          shadow::PlanNative(type.get(), space.get(), dcpl.get(),
-                                             source.file->is_remote() || source.always));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan, shadow::PlanNative(type.get(), space.get(), dcpl.get(),
+                                                                      source.file->is_remote() || source.always));
   return Make(std::move(plan), dataset, source);
 }
 
-Result<std::shared_ptr<NativeChunks>> NativeChunks::DescribeVersioned(void* dataset,
-                                                                      const std::string& raw_path,
+Result<std::shared_ptr<NativeChunks>> NativeChunks::DescribeVersioned(void* dataset, const std::string& raw_path,
                                                                       const NativeSource& source) {
   const host::KeepErrors keep;
   const host::QuietErrors quiet;
@@ -162,10 +157,8 @@ Result<std::shared_ptr<NativeChunks>> NativeChunks::DescribeVersioned(void* data
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(dataset, H5VL_DATASET_GET_SPACE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, AskDataset(dataset, H5VL_DATASET_GET_TYPE));
   if (H5Tequal(type.get(), raw_type.get()) <= 0) return UnsupportedError("another type");
-  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan,
-                          shadow::PlanNative(type.get(), space.get(), dcpl.get()));
-  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<NativeChunks> self,
-                          Make(std::move(plan), dataset, source));
+  H5ZARR_ASSIGN_OR_RETURN(shadow::NativePlan plan, shadow::PlanNative(type.get(), space.get(), dcpl.get()));
+  H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<NativeChunks> self, Make(std::move(plan), dataset, source));
   self->raw_path_ = raw_path;
   return self;
 }
@@ -228,8 +221,7 @@ bool NativeChunks::PaysRemotely(uint64_t touched) {
   const double hdf5_ns = static_cast<double>(touched) * kRequestNs;
   double engine_ns = std::ceil(static_cast<double>(touched) / requests) * kRequestNs;
   if (array_ == nullptr) {
-    const double find_ns =
-        static_cast<double>(plan_.entries) / kChunksPerNode / requests * kRequestNs;
+    const double find_ns = static_cast<double>(plan_.entries) / kChunksPerNode / requests * kRequestNs;
     engine_ns += std::max(0.0, find_ns - left_to_hdf5_ns_);
   }
   const bool pays = engine_ns < kWorthIt * hdf5_ns;
@@ -295,8 +287,7 @@ Status NativeChunks::FindChunks(void* dataset) {
   index_bytes_ = index.size_bytes();
   store_ = MakeNativeFileStore(source_.file, std::move(index));
   if (Tracing(TraceLevel::kRequests)) store_ = MakeTracedStore(std::move(store_));
-  H5ZARR_ASSIGN_OR_RETURN(
-      array_, zarr::Array::Open(store_.get(), "", plan_.metadata, source_.options));
+  H5ZARR_ASSIGN_OR_RETURN(array_, zarr::Array::Open(store_.get(), "", plan_.metadata, source_.options));
   return OkStatus();
 }
 
@@ -310,8 +301,7 @@ Result<std::vector<ChunkPlace>> NativeChunks::FindVersioned(void* dataset) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, AskDataset(raw.get(), H5VL_DATASET_GET_SPACE));
   std::vector<hsize_t> raw_extent(plan_.chunk.size());
   if (H5Sget_simple_extent_ndims(space.get()) != static_cast<int>(raw_extent.size()) ||
-      H5Sget_simple_extent_dims(space.get(), raw_extent.data(), nullptr) < 0 ||
-      raw_extent[0] % plan_.chunk[0] != 0 ||
+      H5Sget_simple_extent_dims(space.get(), raw_extent.data(), nullptr) < 0 || raw_extent[0] % plan_.chunk[0] != 0 ||
       !std::equal(raw_extent.begin() + 1, raw_extent.end(), plan_.chunk.begin() + 1)) {
     return UnsupportedError("chunks that do not stand one below the other");
   }

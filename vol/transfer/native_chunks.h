@@ -27,7 +27,7 @@ namespace h5zarr::transfer {
 struct NativeSource {
   std::shared_ptr<FileBytes> file;
   zarr::ArrayOptions options;
-  int requests = 1;  // that a remote file answers at the same time
+  int requests = 1;     // that a remote file answers at the same time
   bool always = false;  // contiguous datasets too, and whatever HDF5 would take for a read
 };
 
@@ -38,8 +38,7 @@ class NativeChunks {
   static Result<std::shared_ptr<NativeChunks>> Describe(void* dataset, const NativeSource& source);
   // The same of a virtual dataset whose chunks are those of the dataset at `raw_path` (versioned_map). What
   // its mappings are is not asked yet.
-  static Result<std::shared_ptr<NativeChunks>> DescribeVersioned(void* dataset,
-                                                                 const std::string& raw_path,
+  static Result<std::shared_ptr<NativeChunks>> DescribeVersioned(void* dataset, const std::string& raw_path,
                                                                  const NativeSource& source);
 
   // Whether to read what `file_space` selects, `elems` elements, takes the engine clearly less time than
@@ -61,8 +60,7 @@ class NativeChunks {
 
  private:
   NativeChunks(shadow::NativePlan plan, const NativeSource& source);
-  static Result<std::shared_ptr<NativeChunks>> Make(shadow::NativePlan plan, void* dataset,
-                                                    const NativeSource& source);
+  static Result<std::shared_ptr<NativeChunks>> Make(shadow::NativePlan plan, void* dataset, const NativeSource& source);
   bool PaysRemotely(uint64_t touched);
   bool IsFarApart(hid_t file_space, uint64_t elems) const;
   Result<ChunkList> List(void* dataset, std::span<const uint64_t> grid);
@@ -74,7 +72,7 @@ class NativeChunks {
   const NativeSource source_;
   uint64_t chunk_bytes_ = 0;  // decoded
   double left_to_hdf5_ns_ = 0;
-  std::string raw_path_;      // of a versioned dataset
+  std::string raw_path_;  // of a versioned dataset
   std::unique_ptr<Store> store_;
   std::unique_ptr<zarr::Array> array_;  // null before FindChunks
   uint64_t index_bytes_ = 0;

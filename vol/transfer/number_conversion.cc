@@ -112,9 +112,7 @@ Status ForAllRows(const Slab& slab, Executor& executor, const Move& move) {
 }  // namespace
 
 NumberConversion NumberConversion::Swap(uint64_t word_bytes) {
-  const Kind kind = word_bytes == 2   ? Kind::kSwap2
-                    : word_bytes == 4 ? Kind::kSwap4
-                                      : Kind::kSwap8;
+  const Kind kind = word_bytes == 2 ? Kind::kSwap2 : word_bytes == 4 ? Kind::kSwap4 : Kind::kSwap8;
   return {kind, word_bytes, word_bytes};
 }
 
@@ -123,25 +121,22 @@ void NumberConversion::Convert(const std::byte* from, std::byte* to, uint64_t el
     case Kind::kSwap2: return Map<uint16_t, uint16_t>(from, to, elems, Swapped<uint16_t>);
     case Kind::kSwap4: return Map<uint32_t, uint32_t>(from, to, elems, Swapped<uint32_t>);
     case Kind::kSwap8: return Map<uint64_t, uint64_t>(from, to, elems, Swapped<uint64_t>);
-    case Kind::kFloatToDouble:
-      return Map<float, double>(from, to, elems, [](float value) { return double{value}; });
+    case Kind::kFloatToDouble: return Map<float, double>(from, to, elems, [](float value) { return double{value}; });
     case Kind::kDoubleToFloat: return Map<double, float>(from, to, elems, ToFloat);
   }
 }
 
-Status ScatterConverted(const Slab& slab, const NumberConversion& conversion,
-                        const std::byte* packed_elems, std::byte* buffer, Executor& executor) {
+Status ScatterConverted(const Slab& slab, const NumberConversion& conversion, const std::byte* packed_elems,
+                        std::byte* buffer, Executor& executor) {
   return ForAllRows(slab, executor, [&](uint64_t mem, uint64_t packed, uint64_t elems) {
-    conversion.Convert(packed_elems + packed * conversion.from_bytes(),
-                       buffer + mem * conversion.to_bytes(), elems);
+    conversion.Convert(packed_elems + packed * conversion.from_bytes(), buffer + mem * conversion.to_bytes(), elems);
   });
 }
 
-Status GatherConverted(const Slab& slab, const NumberConversion& conversion,
-                       const std::byte* buffer, std::byte* packed_elems, Executor& executor) {
+Status GatherConverted(const Slab& slab, const NumberConversion& conversion, const std::byte* buffer,
+                       std::byte* packed_elems, Executor& executor) {
   return ForAllRows(slab, executor, [&](uint64_t mem, uint64_t packed, uint64_t elems) {
-    conversion.Convert(buffer + mem * conversion.from_bytes(),
-                       packed_elems + packed * conversion.to_bytes(), elems);
+    conversion.Convert(buffer + mem * conversion.from_bytes(), packed_elems + packed * conversion.to_bytes(), elems);
   });
 }
 

@@ -38,10 +38,10 @@ class NumberConversion {
 };
 
 // The slab's elements from the packed temporary to the caller's buffer, and back, in parallel.
-Status ScatterConverted(const Slab& slab, const NumberConversion& conversion,
-                        const std::byte* packed_elems, std::byte* buffer, Executor& executor);
-Status GatherConverted(const Slab& slab, const NumberConversion& conversion,
-                       const std::byte* buffer, std::byte* packed_elems, Executor& executor);
+Status ScatterConverted(const Slab& slab, const NumberConversion& conversion, const std::byte* packed_elems,
+                        std::byte* buffer, Executor& executor);
+Status GatherConverted(const Slab& slab, const NumberConversion& conversion, const std::byte* buffer,
+                       std::byte* packed_elems, Executor& executor);
 
 }  // namespace h5zarr::transfer
 

@@ -34,8 +34,7 @@ Status ForHdf5(const char* what) { return UnsupportedError(std::string("its head
 bool HasChecksum(ByteSpan bytes) {
   if (bytes.size() < kChecksumBytes) return false;
   ByteCursor stored(bytes.last(kChecksumBytes));
-  return stored.Number(kChecksumBytes) ==
-         codec::Lookup3(bytes.first(bytes.size() - kChecksumBytes), 0);
+  return stored.Number(kChecksumBytes) == codec::Lookup3(bytes.first(bytes.size() - kChecksumBytes), 0);
 }
 
 }  // namespace
@@ -82,8 +81,7 @@ Status RawHeaders::Found::TakeMessage(uint64_t type, uint64_t flags, ByteSpan da
     case kFill:
       if (!is_shared) TakeFill(cursor);
       return OkStatus();
-    case kDataspace:
-      return is_shared ? ForHdf5("a shared message") : TakeDataspace(cursor);
+    case kDataspace: return is_shared ? ForHdf5("a shared message") : TakeDataspace(cursor);
     case kLayout:
       if (of_any_layout) return OkStatus();
       return is_shared ? ForHdf5("a shared message") : TakeLayout(cursor);
@@ -178,8 +176,7 @@ Result<Buffer> RawHeaders::ReadAt(uint64_t address, uint64_t length) const {
 // The first block, which begins with what the header is.
 Status RawHeaders::ReadFirst(uint64_t address, Found* found) const {
   if (address >= bytes_->file_bytes()) return ForHdf5("an address beyond the file's end");
-  H5ZARR_ASSIGN_OR_RETURN(
-      Buffer head, ReadAt(address, std::min(kFirstBytes, bytes_->file_bytes() - address)));
+  H5ZARR_ASSIGN_OR_RETURN(Buffer head, ReadAt(address, std::min(kFirstBytes, bytes_->file_bytes() - address)));
   ByteCursor cursor(head);
   if (AsText(head.span().first(std::min(kMagicBytes, head.size_bytes()))) == kHeaderMagic) {
     cursor.Take(kMagicBytes);
@@ -258,8 +255,7 @@ Result<VirtualHeader> RawHeaders::Read(const H5O_token_t& token) const {
   H5ZARR_RETURN_IF_ERROR(ReadBlocks(token, &found));
   if (!found.dataspace || !found.mappings) return ForHdf5("no virtual dataset");
   if (found.mappings->first != kUndefined) {
-    H5ZARR_ASSIGN_OR_RETURN(found.dataspace->mappings,
-                            ReadHeap(found.mappings->first, found.mappings->second));
+    H5ZARR_ASSIGN_OR_RETURN(found.dataspace->mappings, ReadHeap(found.mappings->first, found.mappings->second));
   }
   found.dataspace->element = std::move(found.element);
   return std::move(*found.dataspace);

@@ -21,7 +21,7 @@ namespace h5zarr::transfer {
 
 // What the elements of a dataset are, as the header has it: equal where these are.
 struct RawElement {
-  std::vector<std::byte> type;      // its message; empty where it lies elsewhere
+  std::vector<std::byte> type;         // its message; empty where it lies elsewhere
   std::optional<uint64_t> fill_bytes;  // nothing: not known, or elements that were not written have no value
   std::vector<std::byte> fill;
   bool is_known() const { return !type.empty() && fill_bytes.has_value(); }

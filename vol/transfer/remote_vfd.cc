@@ -112,8 +112,7 @@ herr_t DriverRead(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, size_t 
 
 herr_t DriverWrite(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) {
   return host::Guard("remote file", [&]() -> Status {
-    return PermissionDeniedError("'" + OursOf(file)->access.file->name() +
-                                 "': remote HDF5 files can only be read");
+    return PermissionDeniedError("'" + OursOf(file)->access.file->name() + "': remote HDF5 files can only be read");
   });
 }
 

@@ -87,8 +87,7 @@ class SequenceSource {
   Status OpenIterator(hid_t space) {
     // Elements of "one byte": offsets and lengths are then in elements. The space is the caller's
     // and stays as it is during the call, so its selection need not be copied.
-    iterator_ = std::make_unique<SelectionIterator>(
-        H5Ssel_iter_create(space, 1, H5S_SEL_ITER_SHARE_WITH_DATASPACE));
+    iterator_ = std::make_unique<SelectionIterator>(H5Ssel_iter_create(space, 1, H5S_SEL_ITER_SHARE_WITH_DATASPACE));
     if (iterator_->id() < 0) return InternalError("can't iterate over a selection");
     byte_lengths_.resize(kBatchSequences);
     offsets_.resize(kBatchSequences);
@@ -112,8 +111,7 @@ class SequenceSource {
     std::size_t elems = 0;
     std::size_t length = 0;
     uint64_t linear = 0;
-    if (first.id() < 0 ||
-        H5Ssel_iter_get_seq_list(first.id(), 1, 1, &sequences, &elems, &linear, &length) < 0) {
+    if (first.id() < 0 || H5Ssel_iter_get_seq_list(first.id(), 1, 1, &sequences, &elems, &linear, &length) < 0) {
       return InternalError("can't iterate over a selection");
     }
     // Modulo 2^64 throughout: the sums are valid coordinates again.
@@ -132,8 +130,8 @@ class SequenceSource {
     if (kind_ == SideSelection::Kind::kPoints) return FillFromPoints();
     if (iterator_ != nullptr) {
       std::size_t elems = 0;
-      if (H5Ssel_iter_get_seq_list(iterator_->id(), kBatchSequences, SIZE_MAX, &filled_, &elems,
-                                   offsets_.data(), byte_lengths_.data()) < 0) {
+      if (H5Ssel_iter_get_seq_list(iterator_->id(), kBatchSequences, SIZE_MAX, &filled_, &elems, offsets_.data(),
+                                   byte_lengths_.data()) < 0) {
         return InternalError("can't iterate over a selection");
       }
       std::copy_n(byte_lengths_.begin(), filled_, lengths_.begin());
@@ -295,8 +293,7 @@ Status RunStream::Next(uint64_t max_runs, uint64_t max_elems, std::vector<Elemen
   while (max_elems > 0 && file.left_elems() > 0) {
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t file_elems, file.Available());
     H5ZARR_ASSIGN_OR_RETURN(const uint64_t mem_elems, mem.Available());
-    const uint64_t elems =
-        state_->rebase.Limit(file.offset(), std::min({file_elems, mem_elems, max_elems}));
+    const uint64_t elems = state_->rebase.Limit(file.offset(), std::min({file_elems, mem_elems, max_elems}));
     const uint64_t array_offset = state_->rebase.Map(file.offset());
     ElementRun* last = runs.empty() ? nullptr : &runs.back();
     if (last != nullptr && last->array_offset + last->elems == array_offset &&

@@ -17,8 +17,7 @@ constexpr hid_t kPlist = H5S_PLIST;
 std::string Side(bool is_file) { return is_file ? "file" : "memory"; }
 
 Status OutsideExtent(bool is_file) {
-  return OutOfRangeError("selection + offset not within extent for " + Side(is_file) +
-                         " dataspace");
+  return OutOfRangeError("selection + offset not within extent for " + Side(is_file) + " dataspace");
 }
 
 Status SelectWhole(std::span<const uint64_t> extent, SideSelection& side) {
@@ -49,8 +48,7 @@ Status SelectHyperslab(hid_t space, SideSelection& side) {
     return OkStatus();
   }
   std::array<hsize_t, H5S_MAX_RANK> start, stride, count, block, low, high;
-  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) <
-          0 ||
+  if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) < 0 ||
       H5Sget_select_bounds(space, low.data(), high.data()) < 0) {
     return InvalidArgumentError("can't query a hyperslab selection");
   }
@@ -86,8 +84,7 @@ Status SelectSpace(hid_t space, bool is_file, SideSelection& side) {
   side.rank = static_cast<std::size_t>(rank);
   side.elems = static_cast<uint64_t>(elems);
   if (elems == 0) {
-    if (rank == 0 && H5Sget_simple_extent_type(space) != H5S_NULL &&
-        H5Sget_simple_extent_npoints(space) == 0) {
+    if (rank == 0 && H5Sget_simple_extent_type(space) != H5S_NULL && H5Sget_simple_extent_npoints(space) == 0) {
       return InvalidArgumentError(Side(is_file) + " dataspace does not have extent set");
     }
     for (std::size_t d = 0; d < side.rank; ++d) side.dims[d] = {0, 1, 0, 1};
@@ -107,12 +104,11 @@ Status SelectSpace(hid_t space, bool is_file, SideSelection& side) {
 // That a selection which is valid in the file space's own extent also lies in the dataset's.
 Status CheckWithin(const SideSelection& file, std::span<const uint64_t> extent) {
   if (file.rank != extent.size()) {
-    return InvalidArgumentError("file dataspace has rank " + std::to_string(file.rank) +
-                                ", the dataset has rank " + std::to_string(extent.size()));
+    return InvalidArgumentError("file dataspace has rank " + std::to_string(file.rank) + ", the dataset has rank " +
+                                std::to_string(extent.size()));
   }
   std::array<hsize_t, H5S_MAX_RANK> low, high;
-  if (file.kind != SideSelection::Kind::kGrid &&
-      H5Sget_select_bounds(file.space, low.data(), high.data()) < 0) {
+  if (file.kind != SideSelection::Kind::kGrid && H5Sget_select_bounds(file.space, low.data(), high.data()) < 0) {
     return InvalidArgumentError("can't query the bounds of the file selection");
   }
   for (std::size_t d = 0; d < file.rank; ++d) {
@@ -122,9 +118,8 @@ Status CheckWithin(const SideSelection& file, std::span<const uint64_t> extent) 
       last = dim.start + (dim.count - 1) * dim.stride + dim.block - 1;
     }
     if (last >= extent[d]) {
-      return OutOfRangeError("file selection reaches index " + std::to_string(last) +
-                             " of dimension " + std::to_string(d) +
-                             ", where the dataset's extent is " + std::to_string(extent[d]));
+      return OutOfRangeError("file selection reaches index " + std::to_string(last) + " of dimension " +
+                             std::to_string(d) + ", where the dataset's extent is " + std::to_string(extent[d]));
     }
   }
   return OkStatus();
@@ -132,8 +127,7 @@ Status CheckWithin(const SideSelection& file, std::span<const uint64_t> extent) 
 
 }  // namespace
 
-Result<SelectionPair> ResolveSelections(hid_t file_space, hid_t mem_space,
-                                        std::span<const uint64_t> extent) {
+Result<SelectionPair> ResolveSelections(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent) {
   Result<SelectionPair> result{SelectionPair{}};
   SelectionPair& pair = *result;
   if (extent.size() > H5S_MAX_RANK) {
@@ -161,9 +155,8 @@ Result<SelectionPair> ResolveSelections(hid_t file_space, hid_t mem_space,
   }
   if (pair.file.elems != pair.mem.elems) {
     return InvalidArgumentError(
-        "src and dest dataspaces have different number of elements selected: " +
-        std::to_string(pair.file.elems) + " in the file, " + std::to_string(pair.mem.elems) +
-        " in memory");
+        "src and dest dataspaces have different number of elements selected: " + std::to_string(pair.file.elems) +
+        " in the file, " + std::to_string(pair.mem.elems) + " in memory");
   }
   if (pair.file.elems > 0 && file_space != H5S_ALL) {
     H5ZARR_RETURN_IF_ERROR(CheckWithin(pair.file, extent));

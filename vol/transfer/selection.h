@@ -50,8 +50,7 @@ struct SelectionPair {
 // kUnsupported for H5S_PLIST (its selection lives inside the library); kInvalidArgument or
 // kOutOfRange for spaces that HDF5 refuses: no dataspaces, of different numbers of elements, of
 // another rank than the dataset, reaching outside their own or the dataset's extent.
-Result<SelectionPair> ResolveSelections(hid_t file_space, hid_t mem_space,
-                                        std::span<const uint64_t> extent);
+Result<SelectionPair> ResolveSelections(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent);
 
 // kOutOfRange where the memory space is larger than any memory, for elements of `elem_bytes`.
 Status CheckMemoryBytes(const SideSelection& mem, uint64_t elem_bytes);

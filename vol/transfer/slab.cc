@@ -49,8 +49,8 @@ uint64_t ElemsPerChunk(const zarr::DimSelection& dim, uint64_t chunk) {
 }
 
 // A box of one chunk, grown from the last dimension on while it stays within the budget.
-std::vector<uint64_t> BoxSteps(std::span<const zarr::DimSelection> dims,
-                               std::span<const uint64_t> chunk_shape, uint64_t budget_elems) {
+std::vector<uint64_t> BoxSteps(std::span<const zarr::DimSelection> dims, std::span<const uint64_t> chunk_shape,
+                               uint64_t budget_elems) {
   std::vector<uint64_t> steps(dims.size());
   uint64_t box_elems = 1;
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -68,8 +68,7 @@ std::vector<uint64_t> BoxSteps(std::span<const zarr::DimSelection> dims,
 
 }  // namespace
 
-zarr::Selection MakeSelection(const GridTransfer& grid, const ArrayLayout& layout,
-                              uint64_t mem_bytes) {
+zarr::Selection MakeSelection(const GridTransfer& grid, const ArrayLayout& layout, uint64_t mem_bytes) {
   zarr::GridSelection selection;
   const std::size_t rank = grid.dims.size() + layout.elem_dims.size();
   selection.dims.reserve(rank);
@@ -87,13 +86,12 @@ zarr::Selection MakeSelection(const GridTransfer& grid, const ArrayLayout& layou
   return selection;
 }
 
-zarr::Selection MakeSelection(std::span<const ElementRun> runs, const ArrayLayout& layout,
-                              uint64_t mem_bytes) {
+zarr::Selection MakeSelection(std::span<const ElementRun> runs, const ArrayLayout& layout, uint64_t mem_bytes) {
   zarr::RunSelection selection;
   selection.reserve(runs.size());
   for (const ElementRun& run : runs) {
-    selection.push_back({run.array_offset * layout.elem_items, run.mem_offset * mem_bytes,
-                         run.elems * layout.elem_items});
+    selection.push_back(
+        {run.array_offset * layout.elem_items, run.mem_offset * mem_bytes, run.elems * layout.elem_items});
   }
   return selection;
 }
@@ -108,8 +106,8 @@ void Slab::Scatter(const std::byte* packed_elems, std::byte* buffer, uint64_t me
   for (int64_t& stride : strides_bytes) stride *= static_cast<int64_t>(mem_bytes);
   std::vector<int64_t> packed_strides_bytes(counts.size());
   ContiguousStrides(counts, mem_bytes, packed_strides_bytes);
-  CopyStrided(packed_elems, packed_strides_bytes, buffer + mem_start_elems * mem_bytes,
-              strides_bytes, counts, mem_bytes);
+  CopyStrided(packed_elems, packed_strides_bytes, buffer + mem_start_elems * mem_bytes, strides_bytes, counts,
+              mem_bytes);
 }
 
 void Slab::Gather(const std::byte* buffer, std::byte* packed_elems, uint64_t mem_bytes) const {
@@ -122,8 +120,8 @@ void Slab::Gather(const std::byte* buffer, std::byte* packed_elems, uint64_t mem
   for (int64_t& stride : strides_bytes) stride *= static_cast<int64_t>(mem_bytes);
   std::vector<int64_t> packed_strides_bytes(counts.size());
   ContiguousStrides(counts, mem_bytes, packed_strides_bytes);
-  CopyStrided(buffer + mem_start_elems * mem_bytes, strides_bytes, packed_elems,
-              packed_strides_bytes, counts, mem_bytes);
+  CopyStrided(buffer + mem_start_elems * mem_bytes, strides_bytes, packed_elems, packed_strides_bytes, counts,
+              mem_bytes);
 }
 
 struct SlabSource::State {
@@ -149,8 +147,8 @@ SlabSource::~SlabSource() = default;
 
 uint64_t SlabSource::max_elems() const { return state_->max_elems; }
 
-SlabSource SlabSource::OfGrid(GridTransfer grid, const ArrayLayout& layout,
-                              std::span<const uint64_t> chunk_shape, uint64_t budget_elems) {
+SlabSource SlabSource::OfGrid(GridTransfer grid, const ArrayLayout& layout, std::span<const uint64_t> chunk_shape,
+                              uint64_t budget_elems) {
   auto state = std::make_unique<State>();
   state->layout = layout;
   state->chunk_shape = chunk_shape.first(grid.dims.size());
@@ -162,8 +160,7 @@ SlabSource SlabSource::OfGrid(GridTransfer grid, const ArrayLayout& layout,
   return SlabSource(std::move(state));
 }
 
-Result<SlabSource> SlabSource::OfRuns(const SelectionPair& pair, const ArrayLayout& layout,
-                                      uint64_t budget_elems) {
+Result<SlabSource> SlabSource::OfRuns(const SelectionPair& pair, const ArrayLayout& layout, uint64_t budget_elems) {
   auto state = std::make_unique<State>();
   state->layout = layout;
   H5ZARR_ASSIGN_OR_RETURN(state->stream, RunStream::Open(pair, layout.extent));

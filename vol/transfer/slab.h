@@ -27,10 +27,8 @@ struct ArrayLayout {
 
 // `grid` and `runs` as selections of array elements whose memory elements are `mem_bytes` apart.
 // A selection's addresses are relative to the caller's buffer (for a grid: plus mem_start_elems).
-zarr::Selection MakeSelection(const GridTransfer& grid, const ArrayLayout& layout,
-                              uint64_t mem_bytes);
-zarr::Selection MakeSelection(std::span<const ElementRun> runs, const ArrayLayout& layout,
-                              uint64_t mem_bytes);
+zarr::Selection MakeSelection(const GridTransfer& grid, const ArrayLayout& layout, uint64_t mem_bytes);
+zarr::Selection MakeSelection(std::span<const ElementRun> runs, const ArrayLayout& layout, uint64_t mem_bytes);
 
 // One piece: `elems` elements, packed in the order of HDF5's transfer.
 struct Slab {
@@ -54,11 +52,10 @@ class SlabSource {
  public:
   // Boxes are about `budget_elems` large; one that holds a single chunk may exceed it. `chunk_shape` is
   // that of the array. All spans must outlive the source.
-  static SlabSource OfGrid(GridTransfer grid, const ArrayLayout& layout,
-                           std::span<const uint64_t> chunk_shape, uint64_t budget_elems);
+  static SlabSource OfGrid(GridTransfer grid, const ArrayLayout& layout, std::span<const uint64_t> chunk_shape,
+                           uint64_t budget_elems);
   // For what is no grid. Runs are cut within the budget. `pair` must outlive the source.
-  static Result<SlabSource> OfRuns(const SelectionPair& pair, const ArrayLayout& layout,
-                                   uint64_t budget_elems);
+  static Result<SlabSource> OfRuns(const SelectionPair& pair, const ArrayLayout& layout, uint64_t budget_elems);
   SlabSource(SlabSource&&) noexcept;
   SlabSource& operator=(SlabSource&&) noexcept;
   ~SlabSource();

@@ -36,8 +36,8 @@ class MapBuilder {
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       const uint64_t shape = dataset_.shape[i];
       const uint64_t whole = std::min(chunk[i], shape - std::min(shape, target.start[i]));
-      const bool starts_chunk = target.start[i] % chunk[i] == 0 && source.start[i] % chunk[i] == 0 &&
-                                (i == 0 || source.start[i] == 0);
+      const bool starts_chunk =
+          target.start[i] % chunk[i] == 0 && source.start[i] % chunk[i] == 0 && (i == 0 || source.start[i] == 0);
       if (!starts_chunk || target.size[i] != whole || source.size[i] != whole) {
         return UnsupportedError("not from one chunk to one");
       }

@@ -34,9 +34,9 @@ struct ChunkMap {
 // What a dataset's mappings must agree with.
 struct MappedDataset {
   std::string raw_name;
-  std::vector<uint64_t> shape;        // of the version's dataset
+  std::vector<uint64_t> shape;  // of the version's dataset
   std::vector<uint64_t> chunk_shape;
-  std::size_t index_rank = 0;         // that of `shape`, or more: further numbers are 0
+  std::size_t index_rank = 0;  // that of `shape`, or more: further numbers are 0
 };
 
 // From the block in the file's heap. kUnsupported for one that HDF5 should look at: of a later format, with

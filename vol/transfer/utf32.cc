@@ -24,9 +24,7 @@ bool IsCodePoint(uint32_t value) { return value <= 0x10FFFF && (value < 0xD800 |
 
 // Appends `value` at `bytes`; at most 4 bytes.
 std::size_t EncodeUtf8(uint32_t value, std::byte* bytes) {
-  const auto put = [bytes](std::size_t i, uint32_t byte) {
-    bytes[i] = static_cast<std::byte>(byte);
-  };
+  const auto put = [bytes](std::size_t i, uint32_t byte) { bytes[i] = static_cast<std::byte>(byte); };
   if (value < 0x80) {
     put(0, value);
     return 1;
@@ -82,8 +80,7 @@ Status Utf32ToUtf8(MutableByteSpan texts, uint64_t text_bytes, Endian endian) {
     for (uint64_t at = 0; at < text_bytes; at += 4) {
       const uint32_t value = LoadCodePoint(text + at, endian);
       if (!IsCodePoint(value)) {
-        return CorruptError("UTF-32 text holds " + std::to_string(value) +
-                            ", which is no code point");
+        return CorruptError("UTF-32 text holds " + std::to_string(value) + ", which is no code point");
       }
       written += EncodeUtf8(value, text + written);
     }

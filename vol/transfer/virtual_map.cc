@@ -53,18 +53,16 @@ Common Intersect(const Progression& a, const Progression& b) {
   Common common;
   if (a.count == 0 || b.count == 0) return common;
   const uint64_t low = std::max(a.start, b.start);
-  const uint64_t high =
-      std::min(a.start + (a.count - 1) * a.step, b.start + (b.count - 1) * b.step);
+  const uint64_t high = std::min(a.start + (a.count - 1) * a.step, b.start + (b.count - 1) * b.step);
   if (low > high) return common;
   // The first index of a that is not below `low`, then on to one that is b's, too.
   const uint64_t gcd = std::gcd(a.step, b.step);
   const uint64_t from = a.start + CeilDiv(low - a.start, a.step) * a.step;
   const uint64_t period = b.step / gcd;  // in steps of a
-  const uint64_t gap = from >= b.start ? (b.step - (from - b.start) % b.step) % b.step
-                                       : (b.start - from) % b.step;
+  const uint64_t gap = from >= b.start ? (b.step - (from - b.start) % b.step) % b.step : (b.start - from) % b.step;
   if (gap % gcd != 0) return common;
-  const auto steps = static_cast<uint64_t>(
-      static_cast<unsigned __int128>(gap / gcd) * Inverse(a.step / gcd % period, period) % period);
+  const auto steps = static_cast<uint64_t>(static_cast<unsigned __int128>(gap / gcd) *
+                                           Inverse(a.step / gcd % period, period) % period);
   const unsigned __int128 first = from + static_cast<unsigned __int128>(steps) * a.step;
   if (first > high) return common;
   const unsigned __int128 stride = static_cast<unsigned __int128>(period) * a.step;
@@ -91,8 +89,7 @@ uint64_t ElemsOf(const Hyperslab& hyperslab) {
 
 // The piece of a transfer that is a grid; nothing where it needs HDF5 (a dimension is no progression,
 // or source and target are not the same dimensions).
-std::optional<Piece> CutGrid(const GridTransfer& transfer, const Hyperslab& target,
-                             const Hyperslab& source) {
+std::optional<Piece> CutGrid(const GridTransfer& transfer, const Hyperslab& target, const Hyperslab& source) {
   Piece piece;
   piece.elems = 1;
   piece.grid.emplace();
@@ -107,15 +104,12 @@ std::optional<Piece> CutGrid(const GridTransfer& transfer, const Hyperslab& targ
     if (!wanted || !mapped) return std::nullopt;
     const Common common = Intersect(*wanted, *mapped);
     piece.elems *= common.count;
-    grid.mem_start_elems +=
-        common.first_a * static_cast<uint64_t>(transfer.mem_strides_elems[d]);
+    grid.mem_start_elems += common.first_a * static_cast<uint64_t>(transfer.mem_strides_elems[d]);
     if (mapped->count == 1) continue;
     const auto from = s < source.size() ? AsProgression(source[s]) : std::nullopt;
     if (!from || from->count != mapped->count) return std::nullopt;
-    grid.dims[s] = {from->start + common.first_b * from->step, common.step_b * from->step,
-                    common.count, 1};
-    grid.mem_strides_elems[s] =
-        transfer.mem_strides_elems[d] * static_cast<int64_t>(common.step_a);
+    grid.dims[s] = {from->start + common.first_b * from->step, common.step_b * from->step, common.count, 1};
+    grid.mem_strides_elems[s] = transfer.mem_strides_elems[d] * static_cast<int64_t>(common.step_a);
     s = NextWide(source, s + 1);
   }
   if (s < source.size()) return std::nullopt;
@@ -130,14 +124,11 @@ Status CheckSides(const MappedSide& target, const MappedSide& source) {
   for (const Hyperslab& part : target.parts) target_elems += ElemsOf(part);
   for (const Hyperslab& part : source.parts) source_elems += ElemsOf(part);
   if (target_elems == source_elems) return OkStatus();
-  return InvalidArgumentError("a mapping selects " + std::to_string(source_elems) +
-                              " elements of its source for " + std::to_string(target_elems) +
-                              " of the virtual dataset");
+  return InvalidArgumentError("a mapping selects " + std::to_string(source_elems) + " elements of its source for " +
+                              std::to_string(target_elems) + " of the virtual dataset");
 }
 
-Status Refused(const char* what) {
-  return InternalError(std::string("HDF5 refused ") + what);
-}
+Status Refused(const char* what) { return InternalError(std::string("HDF5 refused ") + what); }
 
 Status AddHyperslab(hid_t space, H5S_seloper_t how, std::span<const DimSelection> hyperslab) {
   std::vector<hsize_t> start, stride, count, block;
@@ -147,8 +138,7 @@ Status AddHyperslab(hid_t space, H5S_seloper_t how, std::span<const DimSelection
     count.push_back(dim.count);
     block.push_back(dim.block);
   }
-  if (H5Sselect_hyperslab(space, how, start.data(), stride.data(), count.data(), block.data()) <
-      0) {
+  if (H5Sselect_hyperslab(space, how, start.data(), stride.data(), count.data(), block.data()) < 0) {
     return Refused("a mapping's hyperslab");
   }
   return OkStatus();
@@ -157,9 +147,8 @@ Status AddHyperslab(hid_t space, H5S_seloper_t how, std::span<const DimSelection
 // An extent without dimensions is one element of one.
 Result<Handle> MakeSpace(std::span<const uint64_t> extent) {
   const hsize_t one = 1;
-  Handle space(extent.empty()
-                   ? H5Screate_simple(1, &one, nullptr)
-                   : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr));
+  Handle space(extent.empty() ? H5Screate_simple(1, &one, nullptr)
+                              : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr));
   if (!space.valid()) return Refused("a mapping's extent");
   return space;
 }
@@ -196,9 +185,7 @@ Result<Handle> Project(hid_t of, hid_t onto, hid_t where) {
 // --- unlimited mappings ----------------------------------------------------------------------------
 
 namespace {
-bool IsOneBlock(const DimSelection& dim) {
-  return dim.block == H5S_UNLIMITED || dim.block == dim.stride;
-}
+bool IsOneBlock(const DimSelection& dim) { return dim.block == H5S_UNLIMITED || dim.block == dim.stride; }
 }  // namespace
 
 uint64_t SlicesWithin(const DimSelection& dim, uint64_t extent) {
@@ -214,16 +201,14 @@ uint64_t ExtentOfSlices(const DimSelection& dim, uint64_t slices, bool trailing)
   const uint64_t blocks = slices / dim.block;
   const uint64_t rest = slices % dim.block;
   if (rest > 0) return dim.start + blocks * dim.stride + rest;
-  return trailing ? dim.start + blocks * dim.stride
-                  : dim.start + (blocks - 1) * dim.stride + dim.block;
+  return trailing ? dim.start + blocks * dim.stride : dim.start + (blocks - 1) * dim.stride + dim.block;
 }
 
 DimSelection BlockOf(const DimSelection& dim, uint64_t index) {
   return {dim.start + index * dim.stride, 1, 1, dim.block};
 }
 
-Result<MappedSide> ResolveSide(const MappedSelection& selection, std::span<const uint64_t> extent,
-                               uint64_t slices) {
+Result<MappedSide> ResolveSide(const MappedSelection& selection, std::span<const uint64_t> extent, uint64_t slices) {
   MappedSide side;
   if (selection.kind == MappedSelection::Kind::kNone) return side;
   if (selection.kind == MappedSelection::Kind::kAll) {
@@ -233,8 +218,8 @@ Result<MappedSide> ResolveSide(const MappedSelection& selection, std::span<const
   }
   const std::size_t rank = selection.rank();
   if (rank != extent.size()) {
-    return InvalidArgumentError("a mapping selects in " + std::to_string(rank) +
-                                " dimensions, the dataset has " + std::to_string(extent.size()));
+    return InvalidArgumentError("a mapping selects in " + std::to_string(rank) + " dimensions, the dataset has " +
+                                std::to_string(extent.size()));
   }
   for (std::size_t at = 0; at < selection.corners.size(); at += 2 * rank) {
     Hyperslab& block = side.parts.emplace_back();
@@ -297,8 +282,7 @@ std::size_t MostVariedDimension(std::span<const Bounds> all) {
 
 }  // namespace
 
-void AppendBounds(const MappedSelection& selection, std::size_t rank,
-                  std::vector<uint64_t>* bounds) {
+void AppendBounds(const MappedSelection& selection, std::size_t rank, std::vector<uint64_t>* bounds) {
   for (std::size_t d = 0; d < rank; ++d) {
     uint64_t low = 0, high = UINT64_MAX;
     if (selection.kind == MappedSelection::Kind::kNone) std::swap(low, high);
@@ -340,15 +324,12 @@ bool MayOverlap(std::span<const Bounds> all) {
   const std::size_t sweep = MostVariedDimension(all);
   std::vector<const Bounds*> sorted;
   for (const Bounds& bounds : all) sorted.push_back(&bounds);
-  std::sort(sorted.begin(), sorted.end(), [&](const Bounds* a, const Bounds* b) {
-    return a->low[sweep] < b->low[sweep];
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const Bounds* a, const Bounds* b) { return a->low[sweep] < b->low[sweep]; });
   uint64_t budget = 1'000'000 + 64 * all.size();
   std::vector<const Bounds*> active;
   for (const Bounds* current : sorted) {
-    std::erase_if(active, [&](const Bounds* other) {
-      return other->high[sweep] < current->low[sweep];
-    });
+    std::erase_if(active, [&](const Bounds* other) { return other->high[sweep] < current->low[sweep]; });
     if (active.size() > budget) return true;
     budget -= active.size();
     for (const Bounds* other : active) {
@@ -359,8 +340,8 @@ bool MayOverlap(std::span<const Bounds> all) {
   return false;
 }
 
-Result<VirtualCutter> VirtualCutter::Make(hid_t file_space, hid_t mem_space,
-                                          std::span<const uint64_t> extent, uint64_t mem_bytes) {
+Result<VirtualCutter> VirtualCutter::Make(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent,
+                                          uint64_t mem_bytes) {
   VirtualCutter cutter;
   H5ZARR_ASSIGN_OR_RETURN(cutter.pair_, ResolveSelections(file_space, mem_space, extent));
   if (cutter.elems() == 0) return cutter;
@@ -397,8 +378,7 @@ Result<std::optional<Piece>> VirtualCutter::Cut(const MappedSide& target, const 
   return CutSpaces(target, source, source_extent);
 }
 
-Result<std::optional<Piece>> VirtualCutter::CutSpaces(const MappedSide& target,
-                                                      const MappedSide& source,
+Result<std::optional<Piece>> VirtualCutter::CutSpaces(const MappedSide& target, const MappedSide& source,
                                                       std::span<const uint64_t> source_extent) {
   H5ZARR_RETURN_IF_ERROR(CheckSides(target, source));
   if (target.parts.empty()) return std::optional<Piece>();
@@ -406,13 +386,11 @@ Result<std::optional<Piece>> VirtualCutter::CutSpaces(const MappedSide& target,
   H5ZARR_ASSIGN_OR_RETURN(const Handle target_space, SpaceOfSide(target, pair_.file.shape()));
   H5ZARR_ASSIGN_OR_RETURN(const Handle source_space, SpaceOfSide(source, source_extent));
   Piece piece;
-  H5ZARR_ASSIGN_OR_RETURN(piece.mem_space,
-                          Project(file_space_.get(), mem_space_.get(), target_space.get()));
+  H5ZARR_ASSIGN_OR_RETURN(piece.mem_space, Project(file_space_.get(), mem_space_.get(), target_space.get()));
   const hssize_t elems = H5Sget_select_npoints(piece.mem_space.get());
   if (elems <= 0) return std::optional<Piece>();
   piece.elems = static_cast<uint64_t>(elems);
-  H5ZARR_ASSIGN_OR_RETURN(piece.source_space,
-                          Project(target_space.get(), source_space.get(), file_space_.get()));
+  H5ZARR_ASSIGN_OR_RETURN(piece.source_space, Project(target_space.get(), source_space.get(), file_space_.get()));
   return std::optional<Piece>(std::move(piece));
 }
 
@@ -425,10 +403,8 @@ Result<Piece> VirtualCutter::Uncovered(std::span<const MappedSide> targets) {
       H5ZARR_RETURN_IF_ERROR(AddHyperslab(piece.source_space.get(), H5S_SELECT_NOTB, part));
     }
   }
-  H5ZARR_ASSIGN_OR_RETURN(
-      piece.mem_space, Project(file_space_.get(), mem_space_.get(), piece.source_space.get()));
-  H5ZARR_ASSIGN_OR_RETURN(
-      piece.source_space, Project(file_space_.get(), file_space_.get(), piece.source_space.get()));
+  H5ZARR_ASSIGN_OR_RETURN(piece.mem_space, Project(file_space_.get(), mem_space_.get(), piece.source_space.get()));
+  H5ZARR_ASSIGN_OR_RETURN(piece.source_space, Project(file_space_.get(), file_space_.get(), piece.source_space.get()));
   const hssize_t elems = H5Sget_select_npoints(piece.mem_space.get());
   if (elems < 0) return host::AlreadyReported();
   piece.elems = static_cast<uint64_t>(elems);

@@ -40,8 +40,8 @@ struct MappedSide {
 };
 // `selection` in a dataset of `extent`; of an unlimited one the first `slices` slices. kInvalidArgument
 // where the dataset has another rank.
-Result<MappedSide> ResolveSide(const shadow::MappedSelection& selection,
-                               std::span<const uint64_t> extent, uint64_t slices);
+Result<MappedSide> ResolveSide(const shadow::MappedSelection& selection, std::span<const uint64_t> extent,
+                               uint64_t slices);
 
 // --- pieces ----------------------------------------------------------------------------------------
 
@@ -50,8 +50,7 @@ struct Bounds {
   std::vector<uint64_t> low, high;
 };
 // Adds a mapping's, low and high of one dimension after the other, whatever the extent is.
-void AppendBounds(const shadow::MappedSelection& selection, std::size_t rank,
-                  std::vector<uint64_t>* bounds);
+void AppendBounds(const shadow::MappedSelection& selection, std::size_t rank, std::vector<uint64_t>* bounds);
 // Of all parts of a side. REQUIRES: it has one.
 Bounds BoundsOf(const MappedSide& side);
 // False only where no two of them have an index in common.
@@ -71,8 +70,8 @@ class VirtualCutter {
  public:
   // Arguments as for ResolveSelections, whose errors it has; `mem_bytes`: of one element in memory.
   // The spaces must outlive the cutter.
-  static Result<VirtualCutter> Make(hid_t file_space, hid_t mem_space,
-                                    std::span<const uint64_t> extent, uint64_t mem_bytes);
+  static Result<VirtualCutter> Make(hid_t file_space, hid_t mem_space, std::span<const uint64_t> extent,
+                                    uint64_t mem_bytes);
 
   uint64_t elems() const { return pair_.elems(); }
   const Bounds& bounds() const { return bounds_; }  // REQUIRES: elements are selected
@@ -101,8 +100,7 @@ class VirtualCutter {
 };
 
 // `dims` of a dataset of `extent` as a dataspace.
-Result<Handle> SpaceOfGrid(std::span<const zarr::DimSelection> dims,
-                           std::span<const uint64_t> extent);
+Result<Handle> SpaceOfGrid(std::span<const zarr::DimSelection> dims, std::span<const uint64_t> extent);
 // The memory side of `grid` as a dataspace, relative to its first element (mem_start_elems); invalid
 // where no dataspace has such addresses.
 Result<Handle> MemorySpaceOfGrid(const GridTransfer& grid);

@@ -12,10 +12,8 @@
 namespace h5zarr::transfer {
 namespace {
 
-
 Status NoMemoryFor(uint64_t size_bytes) {
-  return NoSpaceError("no memory for " + std::to_string(size_bytes) +
-                      " bytes of variable-length data");
+  return NoSpaceError("no memory for " + std::to_string(size_bytes) + " bytes of variable-length data");
 }
 
 Status NulInText(const VlenRef& ref) {
@@ -32,8 +30,8 @@ Result<uint64_t> ItemCount(const VlenRef& ref, uint64_t item_bytes) {
 }
 
 // Converts `items` packed items in place.
-Status ConvertItems(hid_t from, hid_t to, uint64_t to_bytes, bool compound, uint64_t items,
-                    std::byte* buffer, hid_t dxpl) {
+Status ConvertItems(hid_t from, hid_t to, uint64_t to_bytes, bool compound, uint64_t items, std::byte* buffer,
+                    hid_t dxpl) {
   if (items == 0) return OkStatus();
   Buffer background;
   if (compound) {
@@ -50,8 +48,8 @@ Status ConvertItems(hid_t from, hid_t to, uint64_t to_bytes, bool compound, uint
 Result<VlenAllocator> VlenAllocator::FromTransferList(hid_t dxpl) {
   VlenAllocator allocator;
   if (dxpl == H5P_DEFAULT) return allocator;
-  if (H5Pget_vlen_mem_manager(dxpl, &allocator.allocate_, &allocator.allocate_info_,
-                              &allocator.free_, &allocator.free_info_) < 0) {
+  if (H5Pget_vlen_mem_manager(dxpl, &allocator.allocate_, &allocator.allocate_info_, &allocator.free_,
+                              &allocator.free_info_) < 0) {
     return InvalidArgumentError("not a dataset transfer property list");
   }
   return allocator;
@@ -99,13 +97,12 @@ Status StringsToStored(std::byte* work, uint64_t elems) {
   return OkStatus();
 }
 
-Status SequencesToMemory(std::byte* work, uint64_t elems, const ItemConversion& items,
-                         const VlenAllocator& allocator, hid_t dxpl) {
+Status SequencesToMemory(std::byte* work, uint64_t elems, const ItemConversion& items, const VlenAllocator& allocator,
+                         hid_t dxpl) {
   // All items of all elements convert together: one call of HDF5, whatever the elements' lengths.
   uint64_t total_items = 0;
   for (uint64_t i = 0; i < elems; ++i) {
-    H5ZARR_ASSIGN_OR_RETURN(const uint64_t count,
-                            ItemCount(LoadAt<VlenRef>(work, i), items.stored_bytes));
+    H5ZARR_ASSIGN_OR_RETURN(const uint64_t count, ItemCount(LoadAt<VlenRef>(work, i), items.stored_bytes));
     const auto sum = CheckedAdd(total_items, count);
     if (!sum) return OutOfRangeError("variable-length data beyond 2^64 items");
     total_items = *sum;
@@ -121,8 +118,8 @@ Status SequencesToMemory(std::byte* work, uint64_t elems, const ItemConversion& 
       if (ref.size_bytes > 0) std::memcpy(target, ref.data, ref.size_bytes);
       target += ref.size_bytes;
     }
-    H5ZARR_RETURN_IF_ERROR(ConvertItems(items.stored_type, items.mem_type, items.mem_bytes,
-                                        items.compound, total_items, converted.data(), dxpl));
+    H5ZARR_RETURN_IF_ERROR(ConvertItems(items.stored_type, items.mem_type, items.mem_bytes, items.compound, total_items,
+                                        converted.data(), dxpl));
   }
   const std::byte* next = converted.data();
   for (uint64_t i = 0; i < elems; ++i) {
@@ -143,23 +140,20 @@ Status SequencesToMemory(std::byte* work, uint64_t elems, const ItemConversion& 
   return OkStatus();
 }
 
-Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& items, hid_t dxpl,
-                         VlenArena& arena) {
+Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& items, hid_t dxpl, VlenArena& arena) {
   uint64_t total_items = 0;
   for (uint64_t i = 0; i < elems; ++i) {
     auto sequence = LoadAt<hvl_t>(work, i);
     if (sequence.p == nullptr) sequence.len = 0;  // HDF5 takes a null pointer for empty, too
     const auto sum = CheckedAdd(total_items, sequence.len);
-    const auto size_bytes =
-        sum ? CheckedMul(*sum, std::max(items.stored_bytes, items.mem_bytes)) : std::nullopt;
+    const auto size_bytes = sum ? CheckedMul(*sum, std::max(items.stored_bytes, items.mem_bytes)) : std::nullopt;
     if (!size_bytes) return OutOfRangeError("variable-length data beyond 2^64 bytes");
     total_items = *sum;
     StoreAt(work, i, sequence);
   }
   std::byte* next = nullptr;
   if (!items.equal) {
-    H5ZARR_ASSIGN_OR_RETURN(
-        arena.items, Buffer::Allocate(total_items * std::max(items.stored_bytes, items.mem_bytes)));
+    H5ZARR_ASSIGN_OR_RETURN(arena.items, Buffer::Allocate(total_items * std::max(items.stored_bytes, items.mem_bytes)));
     next = arena.items.data();
     for (uint64_t i = 0; i < elems; ++i) {
       const auto sequence = LoadAt<hvl_t>(work, i);
@@ -168,8 +162,8 @@ Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& 
       next += sequence.len * items.mem_bytes;
     }
     next = arena.items.data();
-    H5ZARR_RETURN_IF_ERROR(ConvertItems(items.mem_type, items.stored_type, items.stored_bytes,
-                                        items.compound, total_items, next, dxpl));
+    H5ZARR_RETURN_IF_ERROR(
+        ConvertItems(items.mem_type, items.stored_type, items.stored_bytes, items.compound, total_items, next, dxpl));
   }
   for (uint64_t i = 0; i < elems; ++i) {
     const auto sequence = LoadAt<hvl_t>(work, i);
@@ -181,8 +175,7 @@ Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& 
   return OkStatus();
 }
 
-Status ReferencesToMemory(std::byte* work, uint64_t elems,
-                          const shadow::ReferenceResolver& references) {
+Status ReferencesToMemory(std::byte* work, uint64_t elems, const shadow::ReferenceResolver& references) {
   for (uint64_t i = 0; i < elems; ++i) {
     const auto ref = LoadAt<VlenRef>(work, i);
     hobj_ref_t reference = 0;
@@ -202,8 +195,7 @@ Status ReferencesToMemory(std::byte* work, uint64_t elems,
   return OkStatus();
 }
 
-Status AnyReferencesToMemory(std::byte* work, uint64_t elems,
-                             const shadow::ReferenceResolver& references) {
+Status AnyReferencesToMemory(std::byte* work, uint64_t elems, const shadow::ReferenceResolver& references) {
   static_assert(sizeof(H5R_ref_t) >= sizeof(VlenRef));
   for (uint64_t i = elems; i-- > 0;) {  // backwards: the memory form is larger
     const auto ref = LoadAt<VlenRef>(work, i);
@@ -215,8 +207,8 @@ Status AnyReferencesToMemory(std::byte* work, uint64_t elems,
   return OkStatus();
 }
 
-Status ReferencesToStored(std::byte* work, uint64_t elems,
-                          const shadow::ReferenceResolver& references, VlenArena& arena) {
+Status ReferencesToStored(std::byte* work, uint64_t elems, const shadow::ReferenceResolver& references,
+                          VlenArena& arena) {
   arena.texts.resize(elems);
   for (uint64_t i = elems; i-- > 0;) {
     const auto reference = LoadAt<hobj_ref_t>(work, i);

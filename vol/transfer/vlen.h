@@ -60,19 +60,16 @@ Status StringsToStored(std::byte* work, uint64_t elems);
 
 // Packed items ↔ hvl_t. kCorrupt where stored bytes are no whole number of items. Items of compound
 // type whose members are not all there get zeros in the others.
-Status SequencesToMemory(std::byte* work, uint64_t elems, const ItemConversion& items,
-                         const VlenAllocator& allocator, hid_t dxpl);
-Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& items, hid_t dxpl,
-                         VlenArena& arena);
+Status SequencesToMemory(std::byte* work, uint64_t elems, const ItemConversion& items, const VlenAllocator& allocator,
+                         hid_t dxpl);
+Status SequencesToStored(std::byte* work, uint64_t elems, const ItemConversion& items, hid_t dxpl, VlenArena& arena);
 
 // Paths ↔ hobj_ref_t. A path that leads nowhere is a null reference in memory.
-Status ReferencesToMemory(std::byte* work, uint64_t elems,
-                          const shadow::ReferenceResolver& references);
+Status ReferencesToMemory(std::byte* work, uint64_t elems, const shadow::ReferenceResolver& references);
 // …and H5R_ref_t, to read only.
-Status AnyReferencesToMemory(std::byte* work, uint64_t elems,
-                             const shadow::ReferenceResolver& references);
-Status ReferencesToStored(std::byte* work, uint64_t elems,
-                          const shadow::ReferenceResolver& references, VlenArena& arena);
+Status AnyReferencesToMemory(std::byte* work, uint64_t elems, const shadow::ReferenceResolver& references);
+Status ReferencesToStored(std::byte* work, uint64_t elems, const shadow::ReferenceResolver& references,
+                          VlenArena& arena);
 
 // JSON texts ↔ elements of `type` (`type_bytes` large) in memory. What elements read hold was made
 // with malloc. An empty text (the fill value) is an element of zero bytes. Where `written` is given, members

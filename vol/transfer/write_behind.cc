@@ -28,8 +28,7 @@ Result<Buffer> Allocate(uint64_t elems, uint64_t elem_bytes) {
   return Buffer::Allocate(*size_bytes, kAlignBytes);
 }
 
-Status CopyGrid(const zarr::GridSelection& from, const std::byte* buffer, uint64_t elem_bytes,
-                Copy* copy) {
+Status CopyGrid(const zarr::GridSelection& from, const std::byte* buffer, uint64_t elem_bytes, Copy* copy) {
   std::vector<uint64_t> counts;
   uint64_t elems = 1;
   for (const zarr::DimSelection& dim : from.dims) {
@@ -42,15 +41,13 @@ Status CopyGrid(const zarr::GridSelection& from, const std::byte* buffer, uint64
   zarr::GridSelection packed = from;
   ContiguousStrides(counts, elem_bytes, packed.mem_strides_bytes);
   if (elems > 0) {
-    CopyStrided(buffer, from.mem_strides_bytes, copy->elems.data(), packed.mem_strides_bytes,
-                counts, elem_bytes);
+    CopyStrided(buffer, from.mem_strides_bytes, copy->elems.data(), packed.mem_strides_bytes, counts, elem_bytes);
   }
   copy->selection = std::move(packed);
   return OkStatus();
 }
 
-Status CopyRuns(const zarr::RunSelection& from, const std::byte* buffer, uint64_t elem_bytes,
-                Copy* copy) {
+Status CopyRuns(const zarr::RunSelection& from, const std::byte* buffer, uint64_t elem_bytes, Copy* copy) {
   uint64_t elems = 0;
   for (const zarr::Run& run : from) {
     const auto sum = CheckedAdd(elems, run.elems);
@@ -80,14 +77,12 @@ Status WriteBehind(const zarr::WriteRequest& request) {
   if (const auto* grid = std::get_if<zarr::GridSelection>(request.selection)) {
     H5ZARR_RETURN_IF_ERROR(CopyGrid(*grid, request.buffer, elem_bytes, copy.get()));
   } else {
-    H5ZARR_RETURN_IF_ERROR(CopyRuns(std::get<zarr::RunSelection>(*request.selection),
-                                    request.buffer, elem_bytes, copy.get()));
+    H5ZARR_RETURN_IF_ERROR(
+        CopyRuns(std::get<zarr::RunSelection>(*request.selection), request.buffer, elem_bytes, copy.get()));
   }
   const uint64_t held_bytes = copy->elems.size_bytes() + kJobBytes;
   zarr::WriteRequest later{request.array, &copy->selection, copy->elems.data()};
-  return zarr::Array::WriteLater({later}, std::move(copy), held_bytes,
-                                 zarr::Array::Report::kNextCall)
-      .status();
+  return zarr::Array::WriteLater({later}, std::move(copy), held_bytes, zarr::Array::Report::kNextCall).status();
 }
 
 }  // namespace h5zarr::transfer

@@ -30,7 +30,7 @@ class WrittenMembers {
   Status KeepInLists(const zarr::Json& stored, std::size_t depth, zarr::Json* written) const;
 
   bool all_ = true;
-  bool none_ = false;                    // …of it: not even the member is there
+  bool none_ = false;  // …of it: not even the member is there
   bool is_sequence_ = false;
   std::size_t rank_ = 0;                 // of an array
   std::vector<WrittenMembers> members_;  // of a compound, or of an array's element or a sequence's

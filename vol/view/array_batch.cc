@@ -37,8 +37,7 @@ void ArrayBatch::Add(const Region& region, GridTransfer grid, std::byte* buffer)
   parts_.push_back({&region, buffer, std::move(grid), H5I_INVALID_HID, H5I_INVALID_HID});
 }
 
-void ArrayBatch::AddSpaces(const Region& region, hid_t mem_space, hid_t file_space,
-                           std::byte* buffer) {
+void ArrayBatch::AddSpaces(const Region& region, hid_t mem_space, hid_t file_space, std::byte* buffer) {
   parts_.push_back({&region, buffer, {}, mem_space, file_space});
 }
 
@@ -84,8 +83,7 @@ Status ArrayBatch::ReadVirtual(const Part& part) {
   const shadow::NodeState& node = *part.region->node();
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, shadow::TypeFromJson(part.region->geometry().type));
   if (part.file_space >= 0) {
-    return ReadByConnector(*store_, node.path, type.get(), part.mem_space, part.file_space,
-                           part.buffer);
+    return ReadByConnector(*store_, node.path, type.get(), part.mem_space, part.file_space, part.buffer);
   }
   const std::vector<uint64_t>& extent = part.region->geometry().extent;
   std::vector<hsize_t> start, count;
@@ -94,16 +92,13 @@ Status ArrayBatch::ReadVirtual(const Part& part) {
     count.push_back(dim.elems());
   }
   const int rank = static_cast<int>(extent.size());
-  const Handle file_space(rank == 0 ? H5Screate(H5S_SCALAR)
-                                    : H5Screate_simple(rank, extent.data(), nullptr));
-  const Handle mem_space(rank == 0 ? H5Screate(H5S_SCALAR)
-                                   : H5Screate_simple(rank, count.data(), nullptr));
-  if (rank > 0 && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr,
-                                      count.data(), nullptr) < 0) {
+  const Handle file_space(rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, extent.data(), nullptr));
+  const Handle mem_space(rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, count.data(), nullptr));
+  if (rank > 0 &&
+      H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0) {
     return host::AlreadyReported();
   }
-  return ReadByConnector(*store_, node.path, type.get(), mem_space.get(), file_space.get(),
-                         part.buffer);
+  return ReadByConnector(*store_, node.path, type.get(), mem_space.get(), file_space.get(), part.buffer);
 }
 
 Status ArrayBatch::Read() {
@@ -114,8 +109,7 @@ Status ArrayBatch::Read() {
   for (std::size_t first = 0; first < parts_.size();) {
     std::size_t end = first + 1;  // of the parts that may be one
     while (end < parts_.size() && parts_[end].region == parts_[first].region &&
-           parts_[end].buffer == parts_[first].buffer && parts_[end].file_space < 0 &&
-           parts_[first].file_space < 0) {
+           parts_[end].buffer == parts_[first].buffer && parts_[end].file_space < 0 && parts_[first].file_space < 0) {
       ++end;
     }
     const Region& region = *parts_[first].region;

@@ -61,8 +61,7 @@ class Builder {
   Status Settle(const NodePtr& node);
   Status Hold(const NodePtr& node, hid_t dataset, hid_t type);
   Status HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab);
-  Status ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t file_space,
-                  std::byte* buffer);
+  Status ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t file_space, std::byte* buffer);
 
   const std::shared_ptr<Image> image_;
   const std::shared_ptr<StoreFile> store_;
@@ -179,8 +178,7 @@ Status Builder::Settle(const NodePtr& node) {
   }
   geometry.elem_bytes = H5Tget_size(type.get());
   if (H5Pget_layout(dcpl.get()) == H5D_CHUNKED) {
-    H5ZARR_ASSIGN_OR_RETURN(geometry.chunk,
-                            shadow::ChunkOfDcpl(dcpl.get(), geometry.extent.size()));
+    H5ZARR_ASSIGN_OR_RETURN(geometry.chunk, shadow::ChunkOfDcpl(dcpl.get(), geometry.extent.size()));
   }
   const std::vector<uint64_t>& extent = geometry.extent;
   if (std::find(extent.begin(), extent.end(), 0u) != extent.end()) return OkStatus();
@@ -228,10 +226,8 @@ Status Builder::Hold(const NodePtr& node, hid_t dataset, hid_t type) {
     // (What HDF5 has not written yet counts, too.)
     if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) return InternalError("HDF5 could not be flushed");
     if (image_->held().held_bytes() > held_budget_bytes_) {
-      return NoSpaceError("'" + node->path + "' and others hold more than " +
-                          std::to_string(held_budget_bytes_ >> 20) +
-                          " MiB of text, sequences and references; to read it, " +
-                          std::string(kAdvice));
+      return NoSpaceError("'" + node->path + "' and others hold more than " + std::to_string(held_budget_bytes_ >> 20) +
+                          " MiB of text, sequences and references; to read it, " + std::string(kAdvice));
     }
     std::size_t d = extent.size();
     while (d > 0 && (slab.origin[d - 1] += most[d - 1]) >= extent[d - 1]) slab.origin[--d] = 0;
@@ -246,8 +242,7 @@ Handle MakeSpace(const std::vector<uint64_t>& dims) {
 }
 
 // Elements of a dataset as the image has them, in memory.
-Status Builder::ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t file_space,
-                         std::byte* buffer) {
+Status Builder::ReadSlab(const NodePtr& node, hid_t type, hid_t mem_space, hid_t file_space, std::byte* buffer) {
   if (node->dataset.virtual_layout != nullptr) {
     return ReadByConnector(*store_, node->path, type, mem_space, file_space, buffer);
   }
@@ -271,20 +266,17 @@ Status Builder::HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab) 
   const Handle type(H5Dget_type(dataset));
   const Handle file_space(H5Dget_space(dataset));
   const Handle mem_space = MakeSpace(slab.shape);
-  if (!slab.shape.empty() &&
-      H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, slab.origin.data(), nullptr,
-                          slab.shape.data(), nullptr) < 0) {
+  if (!slab.shape.empty() && H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, slab.origin.data(), nullptr,
+                                                 slab.shape.data(), nullptr) < 0) {
     return host::AlreadyReported();
   }
   const std::optional<uint64_t> elems = CheckedProduct(slab.shape);
-  const std::optional<uint64_t> bytes =
-      elems ? CheckedMul(*elems, H5Tget_size(type.get())) : std::nullopt;
+  const std::optional<uint64_t> bytes = elems ? CheckedMul(*elems, H5Tget_size(type.get())) : std::nullopt;
   if (!bytes) return OutOfRangeError("more elements than fit into memory");
   H5ZARR_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(*bytes));
   std::memset(buffer.data(), 0, *bytes);
   Status held = ReadSlab(node, type.get(), mem_space.get(), file_space.get(), buffer.data());
-  if (held.ok() && H5Dwrite(dataset, type.get(), mem_space.get(), file_space.get(), H5P_DEFAULT,
-                            buffer.data()) < 0) {
+  if (held.ok() && H5Dwrite(dataset, type.get(), mem_space.get(), file_space.get(), H5P_DEFAULT, buffer.data()) < 0) {
     held = host::AlreadyReported();
   }
   const host::KeepErrors keep;
@@ -294,8 +286,6 @@ Status Builder::HoldSlab(const NodePtr& node, hid_t dataset, const Block& slab) 
 
 }  // namespace
 
-Result<std::shared_ptr<Image>> MakeImage(std::shared_ptr<StoreFile> store) {
-  return Builder(std::move(store)).Make();
-}
+Result<std::shared_ptr<Image>> MakeImage(std::shared_ptr<StoreFile> store) { return Builder(std::move(store)).Make(); }
 
 }  // namespace h5zarr::view

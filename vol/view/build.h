@@ -13,8 +13,7 @@
 
 namespace h5zarr::view {
 
-inline constexpr std::string_view kAdvice =
-    "set HDF5_VOL_CONNECTOR=zarr before the program starts";
+inline constexpr std::string_view kAdvice = "set HDF5_VOL_CONNECTOR=zarr before the program starts";
 
 // Loads all metadata of `store` (open for reading, and used for nothing else), and elements that hold
 // references or parts of variable length as far as a quarter of the memory of its configuration goes; what

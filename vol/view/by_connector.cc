@@ -15,8 +15,7 @@ struct OpenDataset {
 };
 
 Result<OpenDataset> Open(const shadow::StoreFile& store, const std::string& path) {
-  const hid_t connector =
-      H5VLget_connector_id_by_value(static_cast<H5VL_class_value_t>(H5ZARR_CONNECTOR_VALUE));
+  const hid_t connector = H5VLget_connector_id_by_value(static_cast<H5VL_class_value_t>(H5ZARR_CONNECTOR_VALUE));
   if (connector < 0) return host::AlreadyReported();
   const Handle fapl(H5Pcopy(H5P_LST_FILE_ACCESS_ID_g));
   const bool set = fapl.valid() && H5Pset_vol(fapl.get(), connector, nullptr) >= 0;
@@ -39,8 +38,8 @@ Result<Handle> SpaceByConnector(const shadow::StoreFile& store, const std::strin
   return space;
 }
 
-Status ReadByConnector(const shadow::StoreFile& store, const std::string& path, hid_t mem_type,
-                       hid_t mem_space, hid_t file_space, void* buffer) {
+Status ReadByConnector(const shadow::StoreFile& store, const std::string& path, hid_t mem_type, hid_t mem_space,
+                       hid_t file_space, void* buffer) {
   H5ZARR_ASSIGN_OR_RETURN(OpenDataset open, Open(store, path));
   if (H5Dread(open.dataset.get(), mem_type, mem_space, file_space, H5P_DEFAULT, buffer) >= 0) {
     return OkStatus();

@@ -17,8 +17,8 @@ namespace h5zarr::view {
 // The dataspace of the dataset at `path`, as large as its sources make it.
 Result<Handle> SpaceByConnector(const shadow::StoreFile& store, const std::string& path);
 // Its elements, as H5Dread. Not for references, which would be those of another file.
-Status ReadByConnector(const shadow::StoreFile& store, const std::string& path, hid_t mem_type,
-                       hid_t mem_space, hid_t file_space, void* buffer);
+Status ReadByConnector(const shadow::StoreFile& store, const std::string& path, hid_t mem_type, hid_t mem_space,
+                       hid_t file_space, void* buffer);
 
 }  // namespace h5zarr::view
 

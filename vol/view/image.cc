@@ -122,8 +122,7 @@ Status Image::ReadPieces(std::span<const Piece> pieces) {
     const Block chunk = region->BlockAt(piece.at);
     if (chunk.at != piece.at) return Outside(piece.at);
     H5ZARR_ASSIGN_OR_RETURN(const transfer::SelectionPair pair,
-                            transfer::ResolveSelections(piece.file_space, piece.mem_space,
-                                                        region->geometry().chunk));
+                            transfer::ResolveSelections(piece.file_space, piece.mem_space, region->geometry().chunk));
     if (pair.elems() == 0) continue;
     H5ZARR_RETURN_IF_ERROR(transfer::CheckMemoryBytes(pair.mem, piece.elem_bytes));
     std::optional<transfer::GridTransfer> grid = transfer::MatchGrid(pair);
@@ -155,9 +154,9 @@ Status ForEachRun(const Piece& piece, std::span<const uint64_t> extent, Copy&& c
   while (!stream.done()) {
     H5ZARR_RETURN_IF_ERROR(stream.Next(kRunsAtOnce, UINT64_MAX, runs));
     for (const transfer::ElementRun& run : runs) {
-      H5ZARR_RETURN_IF_ERROR(copy(run.array_offset * piece.elem_bytes,
-                                  MutableByteSpan(piece.buffer + run.mem_offset * piece.elem_bytes,
-                                                  run.elems * piece.elem_bytes)));
+      H5ZARR_RETURN_IF_ERROR(
+          copy(run.array_offset * piece.elem_bytes,
+               MutableByteSpan(piece.buffer + run.mem_offset * piece.elem_bytes, run.elems * piece.elem_bytes)));
     }
   }
   return OkStatus();

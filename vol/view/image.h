@@ -70,8 +70,8 @@ class Image {
   // Whether the store's documents are what they were. Reads them again.
   bool IsStillStored() { return MayRest() && store_->IsStillStored(); }
 
-  // Metadata at an address, or what Refuse was told of the object there. HDF5 reads more than the headers it wants, whose
-  // ends it does not know: what of that are elements is zeros, and not read.
+  // Metadata at an address, or what Refuse was told of the object there. HDF5 reads more than the headers it wants,
+  // whose ends it does not know: what of that are elements is zeros, and not read.
   Status ReadMetadata(uint64_t at, MutableByteSpan out) const;
   // The elements at an address, or what was written there. Fails with what the store says, or what the region is
   // unreadable for.
@@ -82,15 +82,15 @@ class Image {
  private:
   // What was read last of a dataset through blocks, to know where a program is heading.
   struct Course {
-    uint64_t last = 0;         // address of the last block that was missing
-    int64_t step_bytes = 0;    // from missing block to missing block
+    uint64_t last = 0;           // address of the last block that was missing
+    int64_t step_bytes = 0;      // from missing block to missing block
     uint64_t next = UINT64_MAX;  // the block behind those read ahead
-    uint64_t blocks = 1;       // read at once
+    uint64_t blocks = 1;         // read at once
   };
 
   // Chunks that are expected.
   struct Expected {
-    uint64_t chunks = 0;  // yet to come
+    uint64_t chunks = 0;       // yet to come
     uint64_t chunk_bytes = 0;  // 0 before the first one came
     uint64_t begin = 0;        // address
   };

@@ -31,8 +31,7 @@ H5FD_t* file_open(const char* name, unsigned flags, hid_t fapl, haddr_t longest)
   return static_cast<H5FD_t*>(host::GuardPointer("view_open", [&]() -> Result<void*> {
     const auto* access = static_cast<const Access*>(H5Pget_driver_info(fapl));
     if (access == nullptr || (*access)->store().name() != name) {
-      return InvalidArgumentError("'" + std::string(name) +
-                                  "': the access list is that of a view of a Zarr store");
+      return InvalidArgumentError("'" + std::string(name) + "': the access list is that of a view of a Zarr store");
     }
     const bool being_made = (flags & H5F_ACC_CREAT) != 0;
     if (!being_made && (flags & H5F_ACC_RDWR) != 0) {
@@ -90,8 +89,7 @@ herr_t file_read(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t b
   });
 }
 
-herr_t file_write(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes,
-                  const void* buffer) {
+herr_t file_write(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, const void* buffer) {
   (void)type;
   (void)dxpl;
   return host::Guard("view_write", [&]() -> Status {
@@ -101,9 +99,8 @@ herr_t file_write(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t 
 }
 
 // Lists of sizes and buffers may end early, with 0 or null: what follows is as the last one.
-herr_t file_read_selection(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, size_t count,
-                           hid_t mem_spaces[], hid_t file_spaces[], haddr_t offsets[],
-                           size_t element_sizes[], void* buffers[]) {
+herr_t file_read_selection(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, size_t count, hid_t mem_spaces[],
+                           hid_t file_spaces[], haddr_t offsets[], size_t element_sizes[], void* buffers[]) {
   (void)type;
   (void)dxpl;
   return host::Guard("view_read", [&]() -> Status {
@@ -113,8 +110,7 @@ herr_t file_read_selection(H5FD_t* file, H5FD_mem_t type, hid_t dxpl, size_t cou
       same_size = same_size || element_sizes[i] == 0;
       same_buffer = same_buffer || buffers[i] == nullptr;
       if (i == 0 && (same_size || same_buffer)) return InvalidArgumentError("a read without a buffer");
-      pieces[i] = {mem_spaces[i], file_spaces[i], offsets[i],
-                   same_size ? pieces[i - 1].elem_bytes : element_sizes[i],
+      pieces[i] = {mem_spaces[i], file_spaces[i], offsets[i], same_size ? pieces[i - 1].elem_bytes : element_sizes[i],
                    same_buffer ? pieces[i - 1].buffer : static_cast<std::byte*>(buffers[i])};
     }
     return AsFile(file)->image()->ReadPieces(pieces);

@@ -97,13 +97,11 @@ Status Layout::Adapt(const std::string& path, hid_t type, Handle* space, Handle*
   const std::optional<uint64_t> plain_bytes = Times(CheckedProduct(dims), elem_bytes);
   const bool holds = shadow::HoldsVlenOrReference(type);
   if (!plain_bytes || *plain_bytes > (holds ? held_bytes_ : kMostBytes)) {
-    return UnsupportedError("too many elements for a store that opens by itself; " +
-                            std::string(kAdvice));
+    return UnsupportedError("too many elements for a store that opens by itself; " + std::string(kAdvice));
   }
   std::optional<std::vector<hsize_t>> limit;
   if (H5Pget_layout(dcpl->get()) == H5D_CHUNKED) {
-    H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk,
-                            shadow::ChunkOfDcpl(dcpl->get(), dims.size()));
+    H5ZARR_ASSIGN_OR_RETURN(const std::vector<uint64_t> chunk, shadow::ChunkOfDcpl(dcpl->get(), dims.size()));
     limit = LimitOf(dims, maxdims, chunk, elem_bytes);
   }
   if (H5Premove_filter(dcpl->get(), H5Z_FILTER_ALL) < 0) return host::AlreadyReported();

@@ -25,8 +25,7 @@ Result<Region> Region::Make(uint64_t begin, Geometry geometry, shadow::NodePtr n
   Region region;
   region.begin_ = begin;
   const bool chunked = !geometry.chunk.empty();
-  region.block_shape_ =
-      chunked ? geometry.chunk : shadow::SlabShape(geometry.extent, geometry.elem_bytes);
+  region.block_shape_ = chunked ? geometry.chunk : shadow::SlabShape(geometry.extent, geometry.elem_bytes);
   std::optional<uint64_t> bytes = geometry.elem_bytes;
   const auto multiply = [&bytes](const std::vector<uint64_t>& factors) {
     const std::optional<uint64_t> product = CheckedProduct(factors);
@@ -57,9 +56,7 @@ Region Region::Unreadable(uint64_t begin, uint64_t bytes, Status why) {
   return region;
 }
 
-Block Region::BlockAt(uint64_t address) const {
-  return chunked() ? ChunkAt(address) : SlabAt(address);
-}
+Block Region::BlockAt(uint64_t address) const { return chunked() ? ChunkAt(address) : SlabAt(address); }
 
 Block Region::ChunkAt(uint64_t address) const {
   const uint64_t ordinal = (address - begin_) / chunk_bytes_;

@@ -18,18 +18,18 @@ namespace h5zarr::view {
 
 // Elements that lie together in the array and in the image.
 struct Block {
-  uint64_t at = 0;     // address
+  uint64_t at = 0;  // address
   uint64_t bytes = 0;
   std::vector<uint64_t> origin;
   std::vector<uint64_t> shape;  // within the array's extent; of a chunk that is outside, one is 0
 };
 
 struct Geometry {
-  std::vector<uint64_t> extent;  // empty: one element
-  std::vector<uint64_t> chunk;   // empty: contiguous
+  std::vector<uint64_t> extent;       // empty: one element
+  std::vector<uint64_t> chunk;        // empty: contiguous
   std::vector<uint64_t> grid_extent;  // what the grid of chunks covers
   uint64_t elem_bytes = 1;
-  shadow::Json type;             // of a virtual dataset, whose elements no array describes
+  shadow::Json type;  // of a virtual dataset, whose elements no array describes
 };
 
 class Region {

@@ -11,10 +11,8 @@ namespace h5zarr::zarr {
 // --- opening ----------------------------------------------------------------------------------
 
 Status Array::CheckCodecs(const ArrayMetadata& metadata) {
-  return Guarded([&] {
-    return CodecChain::Make(metadata.dtype, metadata.chunk_shape, metadata.codecs, metadata.fill)
-        .status();
-  });
+  return Guarded(
+      [&] { return CodecChain::Make(metadata.dtype, metadata.chunk_shape, metadata.codecs, metadata.fill).status(); });
 }
 
 Result<std::unique_ptr<Array>> Array::Open(Store* store, std::string path, ArrayMetadata metadata,
@@ -22,13 +20,11 @@ Result<std::unique_ptr<Array>> Array::Open(Store* store, std::string path, Array
   return Guarded([&] { return Impl::Open(store, std::move(path), std::move(metadata), options); });
 }
 
-Result<std::unique_ptr<Array>> Array::Impl::Open(Store* store, std::string path,
-                                                 ArrayMetadata metadata,
+Result<std::unique_ptr<Array>> Array::Impl::Open(Store* store, std::string path, ArrayMetadata metadata,
                                                  const ArrayOptions& options) {
   const std::string context = "array '" + path + "' of " + store->Describe();
   if (!options.executor) return InternalError(context + ": no executor");
-  auto chain =
-      CodecChain::Make(metadata.dtype, metadata.chunk_shape, metadata.codecs, metadata.fill);
+  auto chain = CodecChain::Make(metadata.dtype, metadata.chunk_shape, metadata.codecs, metadata.fill);
   if (!chain.ok()) return chain.status().WithContext(context);
   std::vector<uint64_t> inner_shape = metadata.chunk_shape, index_order;
   if (const CodecChain::Sharding* sharding = chain->sharding()) {
@@ -36,8 +32,7 @@ Result<std::unique_ptr<Array>> Array::Impl::Open(Store* store, std::string path,
     inner_shape.assign(inner.begin(), inner.end());
     index_order = sharding->index_order;
   }
-  auto grid = ChunkGrid::Make(metadata.shape, metadata.chunk_shape, std::move(inner_shape),
-                              std::move(index_order));
+  auto grid = ChunkGrid::Make(metadata.shape, metadata.chunk_shape, std::move(inner_shape), std::move(index_order));
   if (!grid.ok()) return grid.status().WithContext(context);
   auto impl = std::make_unique<Impl>(std::move(chain).value(), std::move(grid).value());
   impl->store = store;
@@ -62,9 +57,7 @@ bool Array::is_vlen() const { return impl_->is_vlen(); }
 std::span<const uint64_t> Array::chunk_shape() const { return impl_->metadata.chunk_shape; }
 std::span<const uint64_t> Array::inner_chunk_shape() const { return impl_->grid.inner_shape(); }
 
-void Array::SetBeforeFirstWrite(std::function<Status()> hook) {
-  impl_->before_first_write = std::move(hook);
-}
+void Array::SetBeforeFirstWrite(std::function<Status()> hook) { impl_->before_first_write = std::move(hook); }
 
 void Array::DocumentStored(const Generation& state) {
   impl_->document_stored = true;
@@ -79,9 +72,7 @@ Status Array::Flush() {
   return settled.ok() ? flushed : settled;
 }
 
-bool Array::dirty() const {
-  return impl_->HasJobs() || !impl_->unreported.ok() || impl_->cache.dirty_count() > 0;
-}
+bool Array::dirty() const { return impl_->HasJobs() || !impl_->unreported.ok() || impl_->cache.dirty_count() > 0; }
 
 void Array::DropCache() {
   impl_->WaitForJobs();

@@ -79,9 +79,9 @@ enum class ChunkUnit {
 };
 
 struct ArrayOptions {
-  Executor* executor = nullptr;       // must outlive the array
-  Background* background = nullptr;   // the same; for ReadLater and WriteLater only
-  uint64_t cache_bytes = 64 << 20;    // decoded chunks kept (clean and dirty)
+  Executor* executor = nullptr;      // must outlive the array
+  Background* background = nullptr;  // the same; for ReadLater and WriteLater only
+  uint64_t cache_bytes = 64 << 20;   // decoded chunks kept (clean and dirty)
   // A read of no more than so many bytes of chunks keeps these as well where it wants all of them.
   uint64_t keep_whole_bytes = 0;
   uint64_t memory_bytes = 256 << 20;  // in flight beside caller's buffers and the cache
@@ -143,15 +143,13 @@ class Array {
   // every other call of these arrays waits for it; jobs run in the order they were given. `keep`
   // owns the selections and, for WriteLater, `held_bytes` of buffers that count against the
   // background's budget. Not for vlen arrays. kPermissionDenied at once.
-  static Result<JobPtr> ReadLater(std::vector<ReadRequest> requests,
-                                  std::shared_ptr<const void> keep);
+  static Result<JobPtr> ReadLater(std::vector<ReadRequest> requests, std::shared_ptr<const void> keep);
   enum class Report {
     kJob,       // whoever asks the job
     kNextCall,  // nobody will: the next call of the array that can fail returns the failure
   };
-  static Result<JobPtr> WriteLater(std::vector<WriteRequest> requests,
-                                   std::shared_ptr<const void> keep, uint64_t held_bytes,
-                                   Report report);
+  static Result<JobPtr> WriteLater(std::vector<WriteRequest> requests, std::shared_ptr<const void> keep,
+                                   uint64_t held_bytes, Report report);
 
   // Waits for the jobs whose outcome somebody asks (Report::kJob, reads), and those before them.
   void WaitForRequests();

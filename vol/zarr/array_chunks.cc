@@ -21,17 +21,14 @@ bool Array::Impl::deals_in_inner_chunks() const {
   return options.chunk_unit == ChunkUnit::kInner && sharding() != nullptr;
 }
 
-const CodecChain& Array::Impl::unit_chain() const {
-  return deals_in_inner_chunks() ? leaf() : chain;
-}
+const CodecChain& Array::Impl::unit_chain() const { return deals_in_inner_chunks() ? leaf() : chain; }
 
 std::span<const uint64_t> Array::unit_shape() const {
   return impl_->deals_in_inner_chunks() ? inner_chunk_shape() : chunk_shape();
 }
 
 Status Array::Impl::CheckUnitCoords(std::span<const uint64_t> coords) const {
-  const std::span<const uint64_t> unit =
-      deals_in_inner_chunks() ? grid.inner_shape() : grid.chunk_shape();
+  const std::span<const uint64_t> unit = deals_in_inner_chunks() ? grid.inner_shape() : grid.chunk_shape();
   bool within = coords.size() == grid.rank();
   for (std::size_t dim = 0; within && dim < coords.size(); ++dim) {
     within = coords[dim] < CeilDiv(grid.shape()[dim], unit[dim]);
@@ -49,8 +46,7 @@ uint64_t Array::Impl::InnerId(std::span<const uint64_t> coords) const {
 // there is no shard.
 Result<std::pair<codec::ShardEntry, Generation>> Array::Impl::FindInner(uint64_t id) {
   H5ZARR_RETURN_IF_ERROR(FlushObject(grid.ObjectOf(id)));
-  H5ZARR_ASSIGN_OR_RETURN(const IndexPtr index,
-                          ReadShardIndex(store, Key(grid.ObjectOf(id)), *sharding(), executor()));
+  H5ZARR_ASSIGN_OR_RETURN(const IndexPtr index, ReadShardIndex(store, Key(grid.ObjectOf(id)), *sharding(), executor()));
   if (index == nullptr) return std::pair(codec::ShardEntry{}, Generation{});
   return std::pair(index->index[grid.EntryOf(id)], index->generation);
 }
@@ -155,8 +151,7 @@ Result<Buffer> Array::Impl::DecodeStoredChunk(ByteSpan stored) const {
   H5ZARR_ASSIGN_OR_RETURN(Buffer elems, Buffer::Allocate(codecs.decoded_bytes()));
   std::vector<int64_t> strides(codecs.shape().size());
   ContiguousStrides(codecs.shape(), elem_bytes(), strides);
-  CopyStrided(chunk.elems.data(), codecs.strides_bytes(), elems.data(), strides, codecs.shape(),
-              elem_bytes());
+  CopyStrided(chunk.elems.data(), codecs.strides_bytes(), elems.data(), strides, codecs.shape(), elem_bytes());
   return elems;
 }
 
@@ -168,15 +163,14 @@ Result<Buffer> Array::Impl::EncodeStoredChunk(ByteSpan decoded) const {
   if (is_vlen()) return UnsupportedError("stored chunks of variable-length elements");
   const CodecChain& codecs = unit_chain();
   if (decoded.size() != codecs.decoded_bytes()) {
-    return InvalidArgumentError("a chunk of " + std::to_string(decoded.size()) +
-                                " bytes, expected " + std::to_string(codecs.decoded_bytes()));
+    return InvalidArgumentError("a chunk of " + std::to_string(decoded.size()) + " bytes, expected " +
+                                std::to_string(codecs.decoded_bytes()));
   }
   if (std::is_sorted(codecs.order().begin(), codecs.order().end())) return codecs.Encode(decoded);
   H5ZARR_ASSIGN_OR_RETURN(Buffer elems, Buffer::Allocate(codecs.decoded_bytes()));
   std::vector<int64_t> strides(codecs.shape().size());
   ContiguousStrides(codecs.shape(), elem_bytes(), strides);
-  CopyStrided(decoded.data(), strides, elems.data(), codecs.strides_bytes(), codecs.shape(),
-              elem_bytes());
+  CopyStrided(decoded.data(), strides, elems.data(), codecs.strides_bytes(), codecs.shape(), elem_bytes());
   return codecs.Encode(elems.span());
 }
 
@@ -191,8 +185,7 @@ Result<std::vector<ChunkInfo>> Array::Impl::ListStoredChunks() {
   if (deals_in_inner_chunks()) {
     H5ZARR_ASSIGN_OR_RETURN(chunks, ListInner(chunks));
   }
-  std::sort(chunks.begin(), chunks.end(),
-            [](const ChunkInfo& a, const ChunkInfo& b) { return a.coords < b.coords; });
+  std::sort(chunks.begin(), chunks.end(), [](const ChunkInfo& a, const ChunkInfo& b) { return a.coords < b.coords; });
   return chunks;
 }
 
@@ -227,8 +220,7 @@ Result<std::vector<ChunkInfo>> Array::Impl::ListInner(const std::vector<ChunkInf
   std::vector<ChunkInfo> chunks;
   for (const ChunkInfo& info : objects) {
     const uint64_t object = grid.ObjectId(info.coords);
-    H5ZARR_ASSIGN_OR_RETURN(const IndexPtr index,
-                            ReadShardIndex(store, Key(object), *sharding(), executor()));
+    H5ZARR_ASSIGN_OR_RETURN(const IndexPtr index, ReadShardIndex(store, Key(object), *sharding(), executor()));
     if (index == nullptr) continue;
     for (uint64_t entry = 0; entry < grid.entries(); ++entry) {
       if (index->index[entry].missing()) continue;
@@ -248,8 +240,8 @@ Result<bool> Array::HasStoredChunks() {
     const std::size_t rank = impl_->grid.rank();
     bool found = false;
     const auto visit = [&](std::string_view key, uint64_t) -> Status {
-      found = key.starts_with(prefix) &&
-              impl_->metadata.key_encoding.Parse(key.substr(prefix.size()), rank).has_value();
+      found =
+          key.starts_with(prefix) && impl_->metadata.key_encoding.Parse(key.substr(prefix.size()), rank).has_value();
       return found ? OutOfRangeError("enough was seen") : OkStatus();
     };
     const Status walked = impl_->store->Walk(impl_->path, visit);

@@ -44,8 +44,8 @@ Status Array::Impl::CheckDocument(Check check) {
     if (bytes) return OkStatus();
   }
   return Status(StatusCode::kIo,
-                "array '" + path + "': its document " + key + " has been removed from " +
-                    store->Describe() + " while the array was open",
+                "array '" + path + "': its document " + key + " has been removed from " + store->Describe() +
+                    " while the array was open",
                 ENOENT);
 }
 
@@ -86,8 +86,8 @@ Status Array::Impl::CheckExtent(uint64_t id) const {
   for (std::size_t dim = 0; dim < grid.rank(); ++dim) {
     if (coords[dim] * grid.inner_shape()[dim] + extent[dim] <= shrunk_shape[dim]) continue;
     return ChangedError("array '" + path + "' of " + store->Describe() +
-                        " has shrunk while it was open: " + DocumentKey() + ": shape " +
-                        BriefJson(Json(shrunk_shape)) + ", was " + BriefJson(Json(metadata.shape)));
+                        " has shrunk while it was open: " + DocumentKey() + ": shape " + BriefJson(Json(shrunk_shape)) +
+                        ", was " + BriefJson(Json(metadata.shape)));
   }
   return OkStatus();
 }

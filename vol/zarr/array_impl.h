@@ -139,16 +139,13 @@ struct Array::Impl {
   Status Write(const WriteRequest& request);
   static Status Write(std::span<const WriteRequest> requests);
   bool WriteCached(const GridSelection& selection, const std::byte* buffer, Status* status);
-  Status WriteWholeObjects(const Plan& plan, const std::byte* buffer,
-                           std::span<const uint64_t> object_ordinals);
+  Status WriteWholeObjects(const Plan& plan, const std::byte* buffer, std::span<const uint64_t> object_ordinals);
   Result<std::vector<ChunkCache::Ptr>> FindTargets(std::span<const ChunkTask> tasks);
   Status WritePartial(const Plan& plan, const std::byte* buffer, std::span<const ChunkTask> tasks);
   // Changes the task's elements in a cached chunk.
-  Status ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
-                   CachedChunk* chunk) const;
+  Status ApplyTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer, CachedChunk* chunk) const;
   Status ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const;
-  ByteSpan GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer,
-                      MutableByteSpan target) const;
+  ByteSpan GatherTask(const Plan& plan, const ChunkTask& task, const std::byte* buffer, MutableByteSpan target) const;
   bool LiesInRun(const Plan& plan, const ChunkTask& task) const;
 
   // --- array_put.cc ---
@@ -168,8 +165,8 @@ struct Array::Impl {
   // Gives the decoded inner chunk `chunk` (0 … chunks - 1) of an object: where it lies, which must
   // last until the object is stored, or else put into `target`. Where those behind it lie behind it, it may give
   // up to `most` at once. Called by several threads at once.
-  using ChunkSource = std::function<SourceChunks(const WholeObject& object, uint64_t chunk,
-                                                 uint64_t most, MutableByteSpan target)>;
+  using ChunkSource =
+      std::function<SourceChunks(const WholeObject& object, uint64_t chunk, uint64_t most, MutableByteSpan target)>;
   // Encodes and stores all objects, whatever was there before; deletes those that are all fill.
   // Every one is tried; returns the first failure. `in_runs`: the source mostly gives as many at once as it may.
   Status PutWhole(std::span<WholeObject> objects, bool in_runs, const ChunkSource& source);
@@ -179,12 +176,11 @@ struct Array::Impl {
   std::vector<Group> MakeGroups(std::span<const WholeObject> objects, bool in_runs, double* cost_ns);
   bool TakesRuns() const;
   Result<Buffer> RoomForGroup(uint64_t chunks);
-  Status AddPlain(const WholeObject& object, const Group& group, const ChunkSource& source,
-                  GroupBytes* bytes, EncodedGroup* encoded);
-  Status AddEncoded(const WholeObject& object, const Group& group, const ChunkSource& source,
-                    GroupBytes* bytes, EncodedGroup* encoded);
-  Result<EncodedGroup> EncodeGroup(const WholeObject& object, const Group& group,
-                                   const ChunkSource& source);
+  Status AddPlain(const WholeObject& object, const Group& group, const ChunkSource& source, GroupBytes* bytes,
+                  EncodedGroup* encoded);
+  Status AddEncoded(const WholeObject& object, const Group& group, const ChunkSource& source, GroupBytes* bytes,
+                    EncodedGroup* encoded);
+  Result<EncodedGroup> EncodeGroup(const WholeObject& object, const Group& group, const ChunkSource& source);
   void PutPlain(WholeObject* object, EncodedGroup encoded, WritesUnderWay* writes);
 
   // --- array_store.cc ---
@@ -239,8 +235,8 @@ struct SingleChunk {
   Piece piece;
 };
 // False when the selection is not within one chunk, or not within the array.
-bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout,
-                     const GridSelection& selection, SingleChunk* single);
+bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout, const GridSelection& selection,
+                     SingleChunk* single);
 
 }  // namespace h5zarr::zarr
 

@@ -48,38 +48,34 @@ Status Array::Impl::BeginLater(bool write) {
 
 void Array::WaitForRequests() {
   const auto& jobs = impl_->jobs;
-  const auto last = std::find_if(jobs.rbegin(), jobs.rend(),
-                                 [](const Impl::Pending& pending) { return !pending.report; });
+  const auto last =
+      std::find_if(jobs.rbegin(), jobs.rend(), [](const Impl::Pending& pending) { return !pending.report; });
   if (last != jobs.rend()) (void)last->job->Wait();
 }
 
-Result<JobPtr> Array::ReadLater(std::vector<ReadRequest> requests,
-                                std::shared_ptr<const void> keep) {
+Result<JobPtr> Array::ReadLater(std::vector<ReadRequest> requests, std::shared_ptr<const void> keep) {
   for (const ReadRequest& request : requests) {
     H5ZARR_RETURN_IF_ERROR(request.array->impl_->BeginLater(/*write=*/false));
   }
   const std::vector<ReadRequest> copy = requests;
   Background* const background = requests.at(0).array->impl_->options.background;
-  JobPtr job = background->Submit(
-      0, [requests = std::move(requests), keep = std::move(keep)]() mutable {
-        return Guarded([&] { return Impl::Read(requests); });
-      });
+  JobPtr job = background->Submit(0, [requests = std::move(requests), keep = std::move(keep)]() mutable {
+    return Guarded([&] { return Impl::Read(requests); });
+  });
   for (const ReadRequest& request : copy) request.array->impl_->jobs.push_back({job, false});
   return job;
 }
 
-Result<JobPtr> Array::WriteLater(std::vector<WriteRequest> requests,
-                                 std::shared_ptr<const void> keep, uint64_t held_bytes,
-                                 Report report) {
+Result<JobPtr> Array::WriteLater(std::vector<WriteRequest> requests, std::shared_ptr<const void> keep,
+                                 uint64_t held_bytes, Report report) {
   for (const WriteRequest& request : requests) {
     H5ZARR_RETURN_IF_ERROR(request.array->impl_->BeginLater(/*write=*/true));
   }
   const std::vector<WriteRequest> copy = requests;
   Background* const background = requests.at(0).array->impl_->options.background;
-  JobPtr job = background->Submit(
-      held_bytes, [requests = std::move(requests), keep = std::move(keep)] {
-        return Impl::Write(std::span<const WriteRequest>(requests));
-      });
+  JobPtr job = background->Submit(held_bytes, [requests = std::move(requests), keep = std::move(keep)] {
+    return Impl::Write(std::span<const WriteRequest>(requests));
+  });
   for (const WriteRequest& request : copy) {
     request.array->impl_->jobs.push_back({job, report == Report::kNextCall});
   }

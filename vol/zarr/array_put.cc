@@ -55,8 +55,7 @@ class Array::Impl::GroupBytes {
     const auto needed = CheckedAdd(used_bytes_, bytes.size());
     if (!needed) return OutOfRangeError("a shard would exceed 2^64 bytes");
     if (*needed > owner_.size_bytes()) {
-      H5ZARR_ASSIGN_OR_RETURN(Buffer larger,
-                              Buffer::Allocate(std::max(*needed, used_bytes_ * 2)));
+      H5ZARR_ASSIGN_OR_RETURN(Buffer larger, Buffer::Allocate(std::max(*needed, used_bytes_ * 2)));
       if (used_bytes_ != 0) std::memcpy(larger.data(), owner_.data(), used_bytes_);
       owner_ = std::move(larger);
     }
@@ -97,15 +96,14 @@ Result<Buffer> Array::Impl::RoomForGroup(uint64_t chunks) {
   const std::optional<uint64_t> most_bytes = leaf().MaxEncodedBytes();
   if (!most_bytes) return Buffer();
   const auto all_bytes = CheckedMul(*most_bytes, chunks);
-  const auto room_bytes =
-      all_bytes ? CheckedAdd(*all_bytes, sharding() ? sharding()->index_bytes : 0) : std::nullopt;
+  const auto room_bytes = all_bytes ? CheckedAdd(*all_bytes, sharding() ? sharding()->index_bytes : 0) : std::nullopt;
   if (!room_bytes) return OutOfRangeError("a chunk is larger than any memory");
   return scratch.Take(*room_bytes);
 }
 
 // The chunks of a group that are stored as they are: those that lie together are added together.
-Status Array::Impl::AddPlain(const WholeObject& object, const Group& group,
-                             const ChunkSource& source, GroupBytes* bytes, EncodedGroup* encoded) {
+Status Array::Impl::AddPlain(const WholeObject& object, const Group& group, const ChunkSource& source,
+                             GroupBytes* bytes, EncodedGroup* encoded) {
   const uint64_t chunk_bytes = leaf().decoded_bytes();
   const std::byte fill = leaf().fill_elem()[0];
   Buffer changed;
@@ -130,8 +128,8 @@ Status Array::Impl::AddPlain(const WholeObject& object, const Group& group,
 }
 
 // The other chunks of a group, one by one.
-Status Array::Impl::AddEncoded(const WholeObject& object, const Group& group,
-                               const ChunkSource& source, GroupBytes* bytes, EncodedGroup* encoded) {
+Status Array::Impl::AddEncoded(const WholeObject& object, const Group& group, const ChunkSource& source,
+                               GroupBytes* bytes, EncodedGroup* encoded) {
   const CodecChain& chain = leaf();
   const bool sized = chain.MaxEncodedBytes().has_value();
   H5ZARR_ASSIGN_OR_RETURN(Buffer gathered, scratch.Take(chain.decoded_bytes()));
@@ -189,10 +187,10 @@ void Array::Impl::PutPlain(WholeObject* object, EncodedGroup encoded, WritesUnde
   });
 }
 
-std::vector<Array::Impl::Group> Array::Impl::MakeGroups(std::span<const WholeObject> objects,
-                                                        bool in_runs, double* cost_ns) {
-  const double copied_ns = kChunkNs + leaf().encode_cost_ns() +
-                           kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes());
+std::vector<Array::Impl::Group> Array::Impl::MakeGroups(std::span<const WholeObject> objects, bool in_runs,
+                                                        double* cost_ns) {
+  const double copied_ns =
+      kChunkNs + leaf().encode_cost_ns() + kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes());
   const double chunk_ns = in_runs && TakesRuns() ? kChunkOfRunNs : copied_ns;
   uint64_t chunks = 0;
   for (const WholeObject& object : objects) chunks += object.chunks;
@@ -206,24 +204,21 @@ std::vector<Array::Impl::Group> Array::Impl::MakeGroups(std::span<const WholeObj
   std::vector<Group> groups;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     for (uint64_t first = 0; first < objects[i].chunks; first += group_chunks) {
-      groups.push_back({i, first / group_chunks, first,
-                        std::min(group_chunks, objects[i].chunks - first)});
+      groups.push_back({i, first / group_chunks, first, std::min(group_chunks, objects[i].chunks - first)});
     }
   }
   return groups;
 }
 
-Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, bool in_runs,
-                                  const ChunkSource& source) {
+Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, bool in_runs, const ChunkSource& source) {
   double cost_ns = 0;
   const std::vector<Group> groups = MakeGroups(objects, in_runs, &cost_ns);
   std::vector<std::unique_ptr<ShardWriter>> writers(sharding() ? objects.size() : 0);
   for (std::size_t i = groups.size(); sharding() && i-- > 0;) {
     const std::size_t object = groups[i].object;
     if (writers[object]) continue;  // its last group is seen first
-    writers[object] =
-        std::make_unique<ShardWriter>(store, Key(objects[object].id), *sharding(),
-                                      groups[i].ordinal + 1, options.memory_bytes / 4, &scratch);
+    writers[object] = std::make_unique<ShardWriter>(store, Key(objects[object].id), *sharding(), groups[i].ordinal + 1,
+                                                    options.memory_bytes / 4, &scratch);
   }
   WritesUnderWay writes(options.memory_bytes / 4);
   auto put = [&](const Group& group) -> Status {
@@ -259,8 +254,7 @@ Status Array::Impl::PutWholeSlice(std::span<WholeObject> objects, bool in_runs,
   return first;
 }
 
-Status Array::Impl::PutWhole(std::span<WholeObject> objects, bool in_runs,
-                             const ChunkSource& source) {
+Status Array::Impl::PutWhole(std::span<WholeObject> objects, bool in_runs, const ChunkSource& source) {
   Status first;
   while (!objects.empty()) {
     const auto slice = objects.first(std::min(objects.size(), kObjectsAtOnce));

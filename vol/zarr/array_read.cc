@@ -32,8 +32,7 @@ bool KeepsWhole(const Array::Impl& array, const Plan& plan) {
 // Walks the chunks of several plans in order.
 class JobCursor {
  public:
-  JobCursor(std::span<ReadRequest> requests, const std::vector<Plan>& plans,
-            std::span<Array::Impl* const> arrays)
+  JobCursor(std::span<ReadRequest> requests, const std::vector<Plan>& plans, std::span<Array::Impl* const> arrays)
       : requests_(requests), plans_(plans), arrays_(arrays) {}
 
   // The next chunk to read, or false.
@@ -111,9 +110,8 @@ bool ReadCached(Array::Impl& array, const GridSelection& selection, ReadRequest&
   ObjectStates states;
   ChunkCache::Ptr chunk = array.FindFresh(single.id, states);
   if (!chunk) return false;
-  CopyStrided(chunk->data.elems.data() + single.piece.chunk_offset_bytes,
-              single.piece.chunk_strides(), request.buffer, single.piece.mem_strides(),
-              single.piece.counts_span(), array.elem_bytes());
+  CopyStrided(chunk->data.elems.data() + single.piece.chunk_offset_bytes, single.piece.chunk_strides(), request.buffer,
+              single.piece.mem_strides(), single.piece.counts_span(), array.elem_bytes());
   if (array.is_vlen()) {
     request.keep_alive.push_back(std::move(chunk));
     request.keep_alive.push_back(array.leaf().keep_fill());
@@ -123,8 +121,8 @@ bool ReadCached(Array::Impl& array, const GridSelection& selection, ReadRequest&
 
 }  // namespace
 
-bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout,
-                     const GridSelection& selection, SingleChunk* single) {
+bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout, const GridSelection& selection,
+                     SingleChunk* single) {
   const std::size_t rank = grid.rank();
   if (selection.dims.size() != rank || selection.mem_strides_bytes.size() != rank) return false;
   single->id = 0;
@@ -135,8 +133,7 @@ bool FindSingleChunk(const ChunkGrid& grid, const ChunkLayout& layout,
   for (std::size_t dim = 0; dim < rank; ++dim) {
     const DimSelection& selected = selection.dims[dim];
     const uint64_t inner = grid.inner_shape()[dim];
-    if (selected.count == 0 || selected.block == 0 || selected.start >= grid.shape()[dim])
-      return false;
+    if (selected.count == 0 || selected.block == 0 || selected.start >= grid.shape()[dim]) return false;
     const uint64_t chunk = selected.start / inner;
     const uint64_t in_chunk = selected.start - chunk * inner;
     const uint64_t room = std::min(inner - in_chunk, grid.shape()[dim] - selected.start);
@@ -192,8 +189,7 @@ Status Array::Impl::Read(std::span<ReadRequest> requests) {
     ReadBatch batch(arrays[0]->executor());
     batch.Reserve(std::min<uint64_t>(chunks, kMaxSliceJobs));
     uint64_t kept_bytes = 0;  // decoded and not in the caller's buffers, by the end of the slice
-    while (more && batch.jobs().size() < kMaxSliceJobs &&
-           kept_bytes < job.array->options.memory_bytes) {
+    while (more && batch.jobs().size() < kMaxSliceJobs && kept_bytes < job.array->options.memory_bytes) {
       const uint64_t chunk_bytes = job.array->leaf().decoded_bytes();
       job.cached = job.array->FindFresh(job.task.id, states);
       job.keep = false;

@@ -36,17 +36,11 @@ struct Box {
 class Affected {
  public:
   // `keep`: what stays of the shape. `clear[dim]`: what lies beyond it along dim must become fill.
-  Affected(const ChunkGrid& grid, std::vector<uint64_t> keep, std::vector<bool> shrinks,
-           std::vector<bool> clear)
-      : grid_(grid),
-        keep_(std::move(keep)),
-        shrinks_(std::move(shrinks)),
-        clear_(std::move(clear)) {}
+  Affected(const ChunkGrid& grid, std::vector<uint64_t> keep, std::vector<bool> shrinks, std::vector<bool> clear)
+      : grid_(grid), keep_(std::move(keep)), shrinks_(std::move(shrinks)), clear_(std::move(clear)) {}
 
   const std::vector<uint64_t>& keep() const { return keep_; }
-  bool shrinks() const {
-    return std::find(shrinks_.begin(), shrinks_.end(), true) != shrinks_.end();
-  }
+  bool shrinks() const { return std::find(shrinks_.begin(), shrinks_.end(), true) != shrinks_.end(); }
 
   bool IsOutside(std::span<const uint64_t> coords) const {
     for (std::size_t dim = 0; dim < keep_.size(); ++dim) {
@@ -94,9 +88,7 @@ class Affected {
 
  private:
   uint64_t Kept(std::size_t dim) const { return CeilDiv(keep_[dim], grid_.chunk_shape()[dim]); }
-  bool ReachesBeyond(std::size_t dim) const {
-    return clear_[dim] && keep_[dim] % grid_.chunk_shape()[dim] != 0;
-  }
+  bool ReachesBeyond(std::size_t dim) const { return clear_[dim] && keep_[dim] % grid_.chunk_shape()[dim] != 0; }
   Box All() const {
     const auto counts = grid_.object_counts();
     return {std::vector<uint64_t>(counts.size(), 0), {counts.begin(), counts.end()}};
@@ -130,8 +122,8 @@ CoordsList CoordsIn(const std::vector<Box>& boxes) {
 
 // Makes fill of the elements of a decoded inner chunk at `inner_coords` that lie beyond `keep`.
 // True when that changed anything.
-Result<bool> FillBeyond(const CodecChain& chain, std::span<const uint64_t> inner_coords,
-                        std::span<const uint64_t> keep, MutableByteSpan elems) {
+Result<bool> FillBeyond(const CodecChain& chain, std::span<const uint64_t> inner_coords, std::span<const uint64_t> keep,
+                        MutableByteSpan elems) {
   const std::size_t rank = keep.size();
   std::vector<uint64_t> kept(rank), counts(chain.shape().begin(), chain.shape().end());
   for (std::size_t dim = 0; dim < rank; ++dim) {
@@ -167,8 +159,7 @@ class Refill {
     H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, array_.store->Read(key));
     if (!stored) return OkStatus();
     H5ZARR_ASSIGN_OR_RETURN(DecodedChunk chunk, array_.leaf().Decode(stored->span()));
-    H5ZARR_ASSIGN_OR_RETURN(const bool changed,
-                            FillBeyond(array_.leaf(), object_coords, keep_, chunk.elems.span()));
+    H5ZARR_ASSIGN_OR_RETURN(const bool changed, FillBeyond(array_.leaf(), object_coords, keep_, chunk.elems.span()));
     if (!changed) return OkStatus();
     H5ZARR_ASSIGN_OR_RETURN(const EncodedChunk encoded, array_.EncodeElems(chunk.elems.span()));
     return array_.PutObject(array_.grid.ObjectId(object_coords), encoded.bytes);
@@ -180,8 +171,7 @@ class Refill {
     H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<void> lock, array_.LockObject(object));
     H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> stored, array_.store->Read(key));
     if (!stored) return OkStatus();
-    H5ZARR_ASSIGN_OR_RETURN(const codec::ShardIndex entries,
-                            array_.sharding()->IndexOf(stored->span()));
+    H5ZARR_ASSIGN_OR_RETURN(const codec::ShardIndex entries, array_.sharding()->IndexOf(stored->span()));
     std::vector<ShardChange> changes;
     bool changed = false;
     for (uint64_t entry = 0; entry < entries.size(); ++entry) {
@@ -189,8 +179,7 @@ class Refill {
       ShardChange change{entry, {}};
       H5ZARR_ASSIGN_OR_RETURN(
           const bool differs,
-          RunEntry(object, stored->span().subspan(entries[entry].offset, entries[entry].length),
-                   &change));
+          RunEntry(object, stored->span().subspan(entries[entry].offset, entries[entry].length), &change));
       changed = changed || differs;
       changes.push_back(std::move(change));
     }
@@ -213,9 +202,8 @@ class Refill {
     change->encoded.bytes = bytes;
     if (whole) return false;
     H5ZARR_ASSIGN_OR_RETURN(DecodedChunk chunk, array_.leaf().Decode(bytes));
-    H5ZARR_ASSIGN_OR_RETURN(
-        const bool changed,
-        FillBeyond(array_.leaf(), {coords.data(), keep_.size()}, keep_, chunk.elems.span()));
+    H5ZARR_ASSIGN_OR_RETURN(const bool changed,
+                            FillBeyond(array_.leaf(), {coords.data(), keep_.size()}, keep_, chunk.elems.span()));
     if (!changed) return false;
     H5ZARR_ASSIGN_OR_RETURN(change->encoded, array_.EncodeElems(chunk.elems.span()));
     if (change->encoded.bytes && change->encoded.owner.empty()) {
@@ -229,12 +217,10 @@ class Refill {
 };
 
 // Finds the affected objects that may be stored: by number when there are few, else by listing.
-Status FindAffected(Array::Impl& array, const Affected& affected, CoordsList* outside,
-                    CoordsList* boundary) {
+Status FindAffected(Array::Impl& array, const Affected& affected, CoordsList* outside, CoordsList* boundary) {
   const std::vector<Box> outside_boxes = affected.OutsideBoxes();
   const std::vector<Box> boundary_boxes = affected.BoundaryBoxes();
-  const uint64_t candidates =
-      CheckedAdd(CountOf(outside_boxes), CountOf(boundary_boxes)).value_or(UINT64_MAX);
+  const uint64_t candidates = CheckedAdd(CountOf(outside_boxes), CountOf(boundary_boxes)).value_or(UINT64_MAX);
   if (candidates <= kMaxProbes) {
     *outside = CoordsIn(outside_boxes);
     *boundary = CoordsIn(boundary_boxes);
@@ -285,8 +271,8 @@ Status ChangeObjects(Array::Impl& array, const Affected& affected) {
     const Status status = refill.Run(boundary[i]);
     return status.ok() ? status : status.WithContext("resizing, chunk " + array.KeyOf(boundary[i]));
   };
-  H5ZARR_RETURN_IF_ERROR(array.executor().ParallelFor(
-      boundary.size(), kObjectNs * static_cast<double>(boundary.size()), change));
+  H5ZARR_RETURN_IF_ERROR(
+      array.executor().ParallelFor(boundary.size(), kObjectNs * static_cast<double>(boundary.size()), change));
   for (const auto& coords : boundary) array.ForgetObject(array.grid.ObjectId(coords));
   // Deleted last: until here a failure has lost nothing that would have stayed.
   return array.executor().ParallelFor(
@@ -300,14 +286,13 @@ Status Array::Impl::Resize(std::span<const uint64_t> new_shape) {
   const std::string context = "array '" + path + "'";
   if (options.read_only) return PermissionDeniedError(context + " is open for reading only");
   if (new_shape.size() != grid.rank()) {
-    return InvalidArgumentError(context + ": a new shape of rank " +
-                                std::to_string(new_shape.size()));
+    return InvalidArgumentError(context + ": a new shape of rank " + std::to_string(new_shape.size()));
   }
   std::vector<uint64_t> inner(grid.inner_shape().begin(), grid.inner_shape().end());
   std::vector<uint64_t> index_order;
   if (sharding()) index_order = sharding()->index_order;
-  auto new_grid = ChunkGrid::Make({new_shape.begin(), new_shape.end()}, metadata.chunk_shape,
-                                  std::move(inner), std::move(index_order));
+  auto new_grid = ChunkGrid::Make({new_shape.begin(), new_shape.end()}, metadata.chunk_shape, std::move(inner),
+                                  std::move(index_order));
   if (!new_grid.ok()) return new_grid.status().WithContext(context);
   std::vector<uint64_t> keep(grid.rank());
   std::vector<bool> shrinks(grid.rank()), clear(grid.rank());

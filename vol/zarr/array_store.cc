@@ -85,8 +85,7 @@ Status Array::Impl::PutShard(uint64_t object, const std::vector<ShardChange>& ch
   }
   const std::string key = Key(object);
   H5ZARR_ASSIGN_OR_RETURN(const std::shared_ptr<void> lock, LockObject(object));
-  return UpdateShard(store, key, *sharding(), changes, executor())
-      .WithContext("array '" + path + "'");
+  return UpdateShard(store, key, *sharding(), changes, executor()).WithContext("array '" + path + "'");
 }
 
 void Array::Impl::ForgetObject(uint64_t object) {
@@ -200,8 +199,7 @@ Status Array::Impl::StorePartialSlice(std::span<const uint64_t> objects) {
   const double put_ns = static_cast<double>(objects.size()) * kPutNs;
   H5ZARR_RETURN_IF_ERROR(executor().ParallelFor(parts.size(), encode_ns, encode));
   // One shard alone reads what it carries over in parallel.
-  H5ZARR_RETURN_IF_ERROR(todo.size() == 1 ? put(0)
-                                          : executor().ParallelFor(todo.size(), put_ns, put));
+  H5ZARR_RETURN_IF_ERROR(todo.size() == 1 ? put(0) : executor().ParallelFor(todo.size(), put_ns, put));
   Status first;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (todo[i].status.ok()) MarkStored(objects[i]);
@@ -214,8 +212,7 @@ Status Array::Impl::Evict() {
   // Dirty chunks of a shard are worth waiting for each other: it is rewritten as a whole.
   uint64_t budget = options.cache_bytes;
   if (sharding()) {
-    const uint64_t shard_bytes =
-        CheckedMul(grid.entries(), leaf().decoded_bytes()).value_or(UINT64_MAX);
+    const uint64_t shard_bytes = CheckedMul(grid.entries(), leaf().decoded_bytes()).value_or(UINT64_MAX);
     budget = std::max(budget, std::min(options.memory_bytes, shard_bytes));
   }
   if (cache.bytes() > options.cache_bytes) cache.DropClean(options.cache_bytes);
@@ -245,8 +242,7 @@ Status Array::Impl::FlushObject(uint64_t object) {
 
 Status Array::Impl::FlushAll() {
   std::vector<uint64_t> objects;
-  for (auto id = cache.NextDirty(0); id;
-       id = cache.NextDirty((objects.back() + 1) * grid.entries())) {
+  for (auto id = cache.NextDirty(0); id; id = cache.NextDirty((objects.back() + 1) * grid.entries())) {
     objects.push_back(grid.ObjectOf(*id));
   }
   return StoreObjects(objects);

@@ -69,8 +69,7 @@ Status Array::Impl::Write(const WriteRequest& request) {
 
 // Changes elements of one cached chunk, without a plan: for writers of single elements. False when
 // the selection is not that simple.
-bool Array::Impl::WriteCached(const GridSelection& selection, const std::byte* buffer,
-                              Status* status) {
+bool Array::Impl::WriteCached(const GridSelection& selection, const std::byte* buffer, Status* status) {
   if (cache.size() == 0) return false;
   SingleChunk single;
   if (!FindSingleChunk(grid, layout(), selection, &single)) return false;
@@ -101,13 +100,11 @@ bool Array::Impl::WriteCached(const GridSelection& selection, const std::byte* b
   return true;
 }
 
-Status Array::Impl::ApplyPiece(const Piece& piece, const std::byte* buffer,
-                               CachedChunk* chunk) const {
+Status Array::Impl::ApplyPiece(const Piece& piece, const std::byte* buffer, CachedChunk* chunk) const {
   std::byte* target = chunk->data.elems.data() + piece.chunk_offset_bytes;
   const std::byte* source = buffer + piece.mem_offset_bytes;
   if (!is_vlen()) {
-    CopyStrided(source, piece.mem_strides(), target, piece.chunk_strides(), piece.counts_span(),
-                elem_bytes());
+    CopyStrided(source, piece.mem_strides(), target, piece.chunk_strides(), piece.counts_span(), elem_bytes());
     return OkStatus();
   }
   std::vector<VlenRef> refs(piece.elems());
@@ -115,11 +112,9 @@ Status Array::Impl::ApplyPiece(const Piece& piece, const std::byte* buffer,
   const std::span<int64_t> packed_strides(packed, piece.dims);
   ContiguousStrides(piece.counts_span(), sizeof(VlenRef), packed_strides);
   auto* packed_refs = reinterpret_cast<std::byte*>(refs.data());
-  CopyStrided(source, piece.mem_strides(), packed_refs, packed_strides, piece.counts_span(),
-              sizeof(VlenRef));
+  CopyStrided(source, piece.mem_strides(), packed_refs, packed_strides, piece.counts_span(), sizeof(VlenRef));
   H5ZARR_RETURN_IF_ERROR(chunk->AdoptContents(refs));
-  CopyStrided(packed_refs, packed_strides, target, piece.chunk_strides(), piece.counts_span(),
-              sizeof(VlenRef));
+  CopyStrided(packed_refs, packed_strides, target, piece.chunk_strides(), piece.counts_span(), sizeof(VlenRef));
   return OkStatus();
 }
 
@@ -145,8 +140,8 @@ ByteSpan Array::Impl::GatherTask(const Plan& plan, const ChunkTask& task, const 
       in_place = from;  // the only piece
       return;
     }
-    CopyStrided(from, piece.mem_strides(), target.data() + piece.chunk_offset_bytes,
-                piece.chunk_strides(), piece.counts_span(), elem_bytes());
+    CopyStrided(from, piece.mem_strides(), target.data() + piece.chunk_offset_bytes, piece.chunk_strides(),
+                piece.counts_span(), elem_bytes());
   });
   return in_place ? ByteSpan(in_place, leaf().decoded_bytes()) : ByteSpan(target);
 }
@@ -205,8 +200,7 @@ Result<std::vector<ChunkCache::Ptr>> Array::Impl::FindTargets(std::span<const Ch
   return chunks;
 }
 
-Status Array::Impl::WritePartial(const Plan& plan, const std::byte* buffer,
-                                 std::span<const ChunkTask> tasks) {
+Status Array::Impl::WritePartial(const Plan& plan, const std::byte* buffer, std::span<const ChunkTask> tasks) {
   H5ZARR_ASSIGN_OR_RETURN(std::vector<ChunkCache::Ptr> chunks, FindTargets(tasks));
   std::vector<uint64_t> old_bytes(tasks.size(), 0);  // 0: not in the cache yet
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -214,15 +208,14 @@ Status Array::Impl::WritePartial(const Plan& plan, const std::byte* buffer,
     old_bytes[i] = chunks[i]->bytes();
     cache.MarkDirty(chunks[i].get());
   }
-  const double cost_ns = static_cast<double>(tasks.size()) * kCopyNsPerByte *
-                         static_cast<double>(leaf().decoded_bytes());
-  const Status applied =
-      executor().ParallelFor(tasks.size(), cost_ns, [&](std::size_t i) -> Status {
-        if (!chunks[i]) {
-          H5ZARR_ASSIGN_OR_RETURN(chunks[i], NewChunk(tasks[i].id));
-        }
-        return ApplyTask(plan, tasks[i], buffer, chunks[i].get());
-      });
+  const double cost_ns =
+      static_cast<double>(tasks.size()) * kCopyNsPerByte * static_cast<double>(leaf().decoded_bytes());
+  const Status applied = executor().ParallelFor(tasks.size(), cost_ns, [&](std::size_t i) -> Status {
+    if (!chunks[i]) {
+      H5ZARR_ASSIGN_OR_RETURN(chunks[i], NewChunk(tasks[i].id));
+    }
+    return ApplyTask(plan, tasks[i], buffer, chunks[i].get());
+  });
   std::vector<uint64_t> touched;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (old_bytes[i] != 0) {

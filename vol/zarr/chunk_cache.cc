@@ -22,8 +22,7 @@ Status CachedChunk::AdoptContents(std::span<VlenRef> refs) {
     }
   }
   if (needed > arena_left_bytes) {
-    const uint64_t room =
-        std::max(needed, std::clamp(heap_bytes / 4, kMinArenaBytes, kMaxArenaBytes));
+    const uint64_t room = std::max(needed, std::clamp(heap_bytes / 4, kMinArenaBytes, kMaxArenaBytes));
     H5ZARR_ASSIGN_OR_RETURN(Buffer arena, Buffer::Allocate(room));
     data.heaps.push_back(std::move(arena));
     heap_bytes += room;
@@ -63,9 +62,7 @@ CachedChunk* ChunkCache::Find(uint64_t id) {
   return found->second->get();
 }
 
-ChunkCache::Ptr ChunkCache::FindShared(uint64_t id) {
-  return Find(id) == nullptr ? nullptr : lru_.front();
-}
+ChunkCache::Ptr ChunkCache::FindShared(uint64_t id) { return Find(id) == nullptr ? nullptr : lru_.front(); }
 
 void ChunkCache::Insert(Ptr chunk) {
   Erase(chunk->id);
@@ -89,9 +86,7 @@ void ChunkCache::MarkClean(CachedChunk* chunk) {
   RemoveDirty(chunk->id);
 }
 
-void ChunkCache::Resized(const CachedChunk* chunk, uint64_t old_bytes) {
-  bytes_ = bytes_ - old_bytes + chunk->bytes();
-}
+void ChunkCache::Resized(const CachedChunk* chunk, uint64_t old_bytes) { bytes_ = bytes_ - old_bytes + chunk->bytes(); }
 
 void ChunkCache::Erase(uint64_t id) {
   const auto found = index_.find(id);

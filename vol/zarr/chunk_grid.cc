@@ -10,8 +10,7 @@
 namespace h5zarr::zarr {
 
 Result<ChunkGrid> ChunkGrid::Make(std::vector<uint64_t> shape, std::vector<uint64_t> chunk_shape,
-                                  std::vector<uint64_t> inner_shape,
-                                  std::vector<uint64_t> index_order) {
+                                  std::vector<uint64_t> inner_shape, std::vector<uint64_t> index_order) {
   const std::size_t rank = shape.size();
   if (rank > kMaxRank) {
     return UnsupportedError("an array of " + std::to_string(rank) + " dimensions");
@@ -38,8 +37,7 @@ Result<ChunkGrid> ChunkGrid::Make(std::vector<uint64_t> shape, std::vector<uint6
   const auto entries = CheckedProduct(grid.per_object_);
   const auto objects = CheckedProduct(grid.object_counts_);
   const auto inner_elems = CheckedProduct(grid.inner_shape_);
-  if (!CheckedProduct(grid.shape_) || !entries || !objects || !inner_elems ||
-      !CheckedMul(*objects, *entries)) {
+  if (!CheckedProduct(grid.shape_) || !entries || !objects || !inner_elems || !CheckedMul(*objects, *entries)) {
     return UnsupportedError("an array of more than 2^64 elements or chunks");
   }
   grid.entries_ = *entries;
@@ -93,8 +91,7 @@ uint64_t ChunkGrid::InnerExtent(uint64_t id, uint64_t* extent) const {
     // An object reaches beyond the array, so this product may pass the shape, but not 2^64: the
     // shape plus one chunk, whose own size in bytes was checked to fit 63 bits.
     const auto begin = CheckedMul(coords[dim], inner_shape_[dim]);
-    extent[dim] =
-        !begin || *begin >= shape_[dim] ? 0 : std::min(inner_shape_[dim], shape_[dim] - *begin);
+    extent[dim] = !begin || *begin >= shape_[dim] ? 0 : std::min(inner_shape_[dim], shape_[dim] - *begin);
     elems *= extent[dim];
   }
   return elems;
@@ -106,9 +103,7 @@ uint64_t ChunkGrid::LiveEntries(uint64_t object) const {
   uint64_t live = 1;
   for (std::size_t dim = 0; dim < rank(); ++dim) {
     const uint64_t begin = coords[dim] * chunk_shape_[dim];
-    live *= begin >= shape_[dim]
-                ? 0
-                : std::min(per_object_[dim], CeilDiv(shape_[dim] - begin, inner_shape_[dim]));
+    live *= begin >= shape_[dim] ? 0 : std::min(per_object_[dim], CeilDiv(shape_[dim] - begin, inner_shape_[dim]));
   }
   return live;
 }

@@ -27,8 +27,7 @@ class ChunkGrid {
   // REQUIRES: inner_shape divides chunk_shape, no extent of either is 0. kUnsupported when the
   // array has more elements, or chunks, than 64 bits can number.
   static Result<ChunkGrid> Make(std::vector<uint64_t> shape, std::vector<uint64_t> chunk_shape,
-                                std::vector<uint64_t> inner_shape,
-                                std::vector<uint64_t> index_order = {});
+                                std::vector<uint64_t> inner_shape, std::vector<uint64_t> index_order = {});
 
   std::size_t rank() const { return shape_.size(); }
   std::span<const uint64_t> shape() const { return shape_; }

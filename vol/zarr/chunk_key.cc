@@ -19,8 +19,7 @@ std::string ChunkKeyEncoding::Key(std::span<const uint64_t> chunk_coords) const 
   return key;
 }
 
-std::optional<std::vector<uint64_t>> ChunkKeyEncoding::Parse(std::string_view key,
-                                                             std::size_t rank) const {
+std::optional<std::vector<uint64_t>> ChunkKeyEncoding::Parse(std::string_view key, std::size_t rank) const {
   std::vector<uint64_t> coords;
   if (kind == Kind::kDefault) {
     if (!key.starts_with('c')) return std::nullopt;

@@ -34,8 +34,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& list, std::string_view me
       spec.name = item["name"].get<std::string>();
       if (item.contains("configuration")) spec.configuration = item["configuration"];
     } else {
-      return InvalidArgumentError("sharding_indexed: " + std::string(member) +
-                                  " holds a codec without a name");
+      return InvalidArgumentError("sharding_indexed: " + std::string(member) + " holds a codec without a name");
     }
     specs.push_back(std::move(spec));
   }
@@ -52,8 +51,8 @@ Result<std::shared_ptr<const FillElem>> MakeFill(const DType& dtype, const FillV
   }
   if (elem->content.empty()) elem->content.resize(dtype.item_bytes);
   if (elem->content.size() != dtype.item_bytes) {
-    return InvalidArgumentError("a fill value of " + std::to_string(elem->content.size()) +
-                                " bytes for elements of " + std::to_string(dtype.item_bytes));
+    return InvalidArgumentError("a fill value of " + std::to_string(elem->content.size()) + " bytes for elements of " +
+                                std::to_string(dtype.item_bytes));
   }
   if (!fill.block.empty()) elem->content = fill.block;
   elem->elem = elem->content;
@@ -80,10 +79,9 @@ struct CodecChain::Builder {
   int depth;
   codec::ChunkSpec spec;
 
-  static Result<CodecChain> Build(const DType& dtype, std::vector<uint64_t> shape,
-                                  std::vector<uint64_t> order, const std::vector<CodecSpec>& codecs,
-                                  const FillValue& fill, std::shared_ptr<const FillElem> elem,
-                                  int depth) {
+  static Result<CodecChain> Build(const DType& dtype, std::vector<uint64_t> shape, std::vector<uint64_t> order,
+                                  const std::vector<CodecSpec>& codecs, const FillValue& fill,
+                                  std::shared_ptr<const FillElem> elem, int depth) {
     auto impl = std::make_shared<Impl>();
     impl->dtype = dtype;
     impl->shape = std::move(shape);
@@ -122,8 +120,7 @@ struct CodecChain::Builder {
     codec::ChunkSpec input = spec;
     // Behind a codec that makes bytes of elements there is no element any more.
     if (has_array_to_bytes()) input = {DType::Uint(1), {impl->decoded_bytes}};
-    H5ZARR_ASSIGN_OR_RETURN(codec::AnyCodec made,
-                            codec::MakeCodec(codec.name, codec.configuration, input));
+    H5ZARR_ASSIGN_OR_RETURN(codec::AnyCodec made, codec::MakeCodec(codec.name, codec.configuration, input));
     if (auto* array = std::get_if<std::unique_ptr<codec::ArrayCodec>>(&made)) {
       return AddArray(codec.name, std::move(*array));
     }
@@ -136,15 +133,13 @@ struct CodecChain::Builder {
 
   Status AddArray(const std::string& name, std::unique_ptr<codec::ArrayCodec> codec) {
     if (has_array_to_bytes() || !impl->bytes_codecs.empty()) {
-      return InvalidArgumentError("codec " + name +
-                                  " works on elements but stands behind one that " + "makes bytes");
+      return InvalidArgumentError("codec " + name + " works on elements but stands behind one that " + "makes bytes");
     }
     const auto permutation = codec->transpose_order();
     if (!permutation.empty() && impl->array_codecs.empty()) {
       std::vector<uint64_t> composed;
       for (uint64_t dim : permutation) {
-        if (dim >= impl->order.size())
-          return InvalidArgumentError("transpose: order is no permutation");
+        if (dim >= impl->order.size()) return InvalidArgumentError("transpose: order is no permutation");
         composed.push_back(impl->order[dim]);
       }
       impl->order = std::move(composed);
@@ -251,8 +246,7 @@ Status CodecChain::Builder::AddSharding(const Json& configuration) {
     return InvalidArgumentError("sharding_indexed stands behind a codec that makes bytes");
   }
   if (!impl->array_codecs.empty()) {
-    return UnsupportedError("sharding_indexed behind " +
-                            std::string(impl->array_codecs.front()->name()));
+    return UnsupportedError("sharding_indexed behind " + std::string(impl->array_codecs.front()->name()));
   }
   if (depth >= kMaxShardingDepth) return UnsupportedError("sharding nested too deeply");
   const std::size_t rank = impl->shape.size();
@@ -263,11 +257,10 @@ Status CodecChain::Builder::AddSharding(const Json& configuration) {
     H5ZARR_ASSIGN_OR_RETURN(inner_codecs, ParseCodecs(configuration["codecs"], "codecs"));
   }
   if (configuration.contains("index_codecs")) {
-    H5ZARR_ASSIGN_OR_RETURN(index_codecs,
-                            ParseCodecs(configuration["index_codecs"], "index_codecs"));
+    H5ZARR_ASSIGN_OR_RETURN(index_codecs, ParseCodecs(configuration["index_codecs"], "index_codecs"));
   }
-  H5ZARR_ASSIGN_OR_RETURN(CodecChain inner, Build(impl->dtype, std::move(inner_shape), impl->order,
-                                                  inner_codecs, fill, impl->fill, depth + 1));
+  H5ZARR_ASSIGN_OR_RETURN(CodecChain inner, Build(impl->dtype, std::move(inner_shape), impl->order, inner_codecs, fill,
+                                                  impl->fill, depth + 1));
   impl->sharding = std::make_unique<Sharding>(std::move(inner));
   Sharding& sharding = *impl->sharding;
   sharding.per_shard = std::move(per_shard);
@@ -285,22 +278,19 @@ Status CodecChain::Builder::AddSharding(const Json& configuration) {
   return AddIndexCodecs(index_codecs, &sharding);
 }
 
-Status CodecChain::Builder::ParseInnerShape(const Json& configuration,
-                                            std::vector<uint64_t>* inner_shape,
+Status CodecChain::Builder::ParseInnerShape(const Json& configuration, std::vector<uint64_t>* inner_shape,
                                             std::vector<uint64_t>* per_shard) const {
   if (!configuration.is_object() || !configuration.contains("chunk_shape") ||
-      !configuration["chunk_shape"].is_array() ||
-      configuration["chunk_shape"].size() != impl->shape.size()) {
-    return InvalidArgumentError("sharding_indexed: chunk_shape must list " +
-                                std::to_string(impl->shape.size()) + " extents");
+      !configuration["chunk_shape"].is_array() || configuration["chunk_shape"].size() != impl->shape.size()) {
+    return InvalidArgumentError("sharding_indexed: chunk_shape must list " + std::to_string(impl->shape.size()) +
+                                " extents");
   }
   for (std::size_t i = 0; i < impl->shape.size(); ++i) {
     const Json& extent = configuration["chunk_shape"][i];
     const uint64_t dim = impl->order[i];
-    if (!extent.is_number_integer() || extent.get<int64_t>() <= 0 ||
-        impl->shape[dim] % extent.get<uint64_t>() != 0) {
-      return InvalidArgumentError("sharding_indexed: chunk_shape " + extent.dump() +
-                                  " does not divide " + std::to_string(impl->shape[dim]));
+    if (!extent.is_number_integer() || extent.get<int64_t>() <= 0 || impl->shape[dim] % extent.get<uint64_t>() != 0) {
+      return InvalidArgumentError("sharding_indexed: chunk_shape " + extent.dump() + " does not divide " +
+                                  std::to_string(impl->shape[dim]));
     }
     (*inner_shape)[dim] = extent.get<uint64_t>();
     (*per_shard)[dim] = impl->shape[dim] / (*inner_shape)[dim];
@@ -308,8 +298,7 @@ Status CodecChain::Builder::ParseInnerShape(const Json& configuration,
   return OkStatus();
 }
 
-Status CodecChain::Builder::AddIndexCodecs(const std::vector<CodecSpec>& codecs,
-                                           Sharding* sharding) {
+Status CodecChain::Builder::AddIndexCodecs(const std::vector<CodecSpec>& codecs, Sharding* sharding) {
   sharding->format.crc32c = false;
   std::vector<CodecSpec> checksums;
   for (const CodecSpec& codec : codecs) {
@@ -318,11 +307,9 @@ Status CodecChain::Builder::AddIndexCodecs(const std::vector<CodecSpec>& codecs,
       continue;
     }
     if (!checksums.empty()) {
-      return InvalidArgumentError("sharding_indexed: index_codecs has \"bytes\" behind " +
-                                  checksums.front().name);
+      return InvalidArgumentError("sharding_indexed: index_codecs has \"bytes\" behind " + checksums.front().name);
     }
-    const bool has_endian =
-        codec.configuration.is_object() && codec.configuration.contains("endian");
+    const bool has_endian = codec.configuration.is_object() && codec.configuration.contains("endian");
     const Json endian = has_endian ? codec.configuration["endian"] : Json("little");
     if (endian != "little" && endian != "big") {
       return InvalidArgumentError("sharding_indexed: index_codecs endian " + endian.dump());
@@ -337,13 +324,11 @@ Status CodecChain::Builder::AddIndexCodecs(const std::vector<CodecSpec>& codecs,
   sharding->index_bytes = sharding->format.EncodedBytes(sharding->entries);
   const codec::ChunkSpec index_spec{DType::Uint(8), {sharding->entries, 2}};
   for (const CodecSpec& spec : checksums) {
-    H5ZARR_ASSIGN_OR_RETURN(codec::AnyCodec made,
-                            codec::MakeCodec(spec.name, spec.configuration, index_spec));
+    H5ZARR_ASSIGN_OR_RETURN(codec::AnyCodec made, codec::MakeCodec(spec.name, spec.configuration, index_spec));
     auto* bytes = std::get_if<std::unique_ptr<codec::BytesCodec>>(&made);
     const auto size = bytes ? (*bytes)->EncodedBytes(sharding->index_bytes) : std::nullopt;
     if (!size) {
-      return UnsupportedError("sharding_indexed: index codec " + spec.name +
-                              " (only checksums and byte order)");
+      return UnsupportedError("sharding_indexed: index codec " + spec.name + " (only checksums and byte order)");
     }
     sharding->index_bytes = *size;
     sharding->index_codecs.push_back(std::move(*bytes));
@@ -357,8 +342,7 @@ Result<CodecChain> CodecChain::Make(const DType& dtype, std::vector<uint64_t> sh
     std::vector<uint64_t> order(shape.size());
     std::iota(order.begin(), order.end(), uint64_t{0});
     H5ZARR_ASSIGN_OR_RETURN(std::shared_ptr<const FillElem> elem, MakeFill(dtype, fill));
-    return Builder::Build(dtype, std::move(shape), std::move(order), codecs, fill, std::move(elem),
-                          0);
+    return Builder::Build(dtype, std::move(shape), std::move(order), codecs, fill, std::move(elem), 0);
   } catch (const nlohmann::json::exception& error) {
     return InvalidArgumentError(std::string("codec configuration: ") + error.what());
   } catch (const std::bad_alloc&) {
@@ -390,16 +374,15 @@ const CodecChain::Sharding* CodecChain::sharding() const {
 
 std::optional<uint64_t> CodecChain::EncodedBytes() const { return impl_->sizes_bytes.back(); }
 
-Status CodecChain::DecodeInto(ByteSpan encoded, MutableByteSpan target,
-                              Executor* executor) const {
+Status CodecChain::DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor) const {
   if (impl_->dtype.is_vlen()) return InternalError("DecodeInto of elements of variable length");
   if (target.size() != impl_->decoded_bytes) return InternalError("DecodeInto of a wrong size");
   return impl_->DecodeInto(encoded, target, executor);
 }
 
 codec::PartialDecoding CodecChain::partial_decoding() const {
-  const bool decodes_to_elems = !impl_->dtype.is_vlen() && impl_->sharding == nullptr &&
-                                impl_->array_codecs.empty() && !impl_->bytes_codecs.empty();
+  const bool decodes_to_elems = !impl_->dtype.is_vlen() && impl_->sharding == nullptr && impl_->array_codecs.empty() &&
+                                !impl_->bytes_codecs.empty();
   return decodes_to_elems ? impl_->bytes_codecs[0]->partial_decoding() : codec::PartialDecoding();
 }
 

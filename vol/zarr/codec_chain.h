@@ -33,8 +33,8 @@ class CodecChain {
   // kInvalidArgument a wrong order (bytes → bytes before array → array, two vlen codecs, sharding
   // behind another array → bytes codec…) or configuration. For a sharded array this is the chain of
   // the *outer* chunk: sharding() is set. `fill` is what inner chunks missing in a shard hold.
-  static Result<CodecChain> Make(const DType& dtype, std::vector<uint64_t> shape,
-                                 const std::vector<CodecSpec>& codecs, const FillValue& fill = {});
+  static Result<CodecChain> Make(const DType& dtype, std::vector<uint64_t> shape, const std::vector<CodecSpec>& codecs,
+                                 const FillValue& fill = {});
 
   struct Sharding;  // inner chunk shape, grid of inner chunks per shard, index format, inner chain
 
@@ -53,9 +53,8 @@ class CodecChain {
   bool fill_differs() const;
   // Writes fill to the strided `target`, whose elements are those of a chunk that lie there at
   // `chunk_offset_bytes` with `chunk_strides_bytes`.
-  void Fill(std::byte* target, std::span<const int64_t> target_strides_bytes,
-            std::span<const uint64_t> counts, uint64_t chunk_offset_bytes,
-            std::span<const int64_t> chunk_strides_bytes) const;
+  void Fill(std::byte* target, std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts,
+            uint64_t chunk_offset_bytes, std::span<const int64_t> chunk_strides_bytes) const;
   std::shared_ptr<const void> keep_fill() const;
 
   // How stored bytes are found within an object, for readers of single inner chunks. Null for a

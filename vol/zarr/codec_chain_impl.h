@@ -61,13 +61,11 @@ struct CodecChain::Impl {
   Result<Buffer> EncodeArrayCodecs(ByteSpan elements) const;
   Result<Buffer> EncodeShard(ByteSpan elements, Executor* executor) const;
   bool IsFill(ByteSpan elements) const;
-  void FillByBlock(std::byte* target, std::span<const int64_t> target_strides_bytes,
-                   std::vector<uint64_t> counts, uint64_t offset_bytes,
-                   std::span<const int64_t> strides_bytes) const;
+  void FillByBlock(std::byte* target, std::span<const int64_t> target_strides_bytes, std::vector<uint64_t> counts,
+                   uint64_t offset_bytes, std::span<const int64_t> strides_bytes) const;
   bool fill_differs() const { return !dtype.is_vlen() && fill->elem.size() > dtype.item_bytes; }
-  void Fill(std::byte* target, std::span<const int64_t> target_strides_bytes,
-            std::span<const uint64_t> counts, uint64_t chunk_offset_bytes,
-            std::span<const int64_t> chunk_strides_bytes) const;
+  void Fill(std::byte* target, std::span<const int64_t> target_strides_bytes, std::span<const uint64_t> counts,
+            uint64_t chunk_offset_bytes, std::span<const int64_t> chunk_strides_bytes) const;
 };
 
 }  // namespace h5zarr::zarr

@@ -20,8 +20,7 @@ std::span<VlenRef> AsMutableRefs(MutableByteSpan elems) {
 }
 
 // Byte offset of inner chunk `entry` within a decoded shard that has `strides_bytes`.
-uint64_t InnerOffset(const CodecChain::Sharding& sharding, uint64_t entry,
-                     std::span<const int64_t> strides_bytes) {
+uint64_t InnerOffset(const CodecChain::Sharding& sharding, uint64_t entry, std::span<const int64_t> strides_bytes) {
   std::vector<uint64_t> coords(strides_bytes.size());
   sharding.EntryCoords(entry, coords);
   uint64_t offset = 0;
@@ -46,9 +45,8 @@ Status ForRuns(uint64_t count, double cost_ns, Executor* executor,
   constexpr uint64_t kRunsAThread = 4;  // so that the last one to finish is not far behind
   if (executor == nullptr) return body(0, count);
   const uint64_t runs = std::min<uint64_t>(count, kRunsAThread * executor->threads());
-  return executor->ParallelFor(runs, cost_ns, [&](std::size_t run) {
-    return body(count * run / runs, count * (run + 1) / runs);
-  });
+  return executor->ParallelFor(runs, cost_ns,
+                               [&](std::size_t run) { return body(count * run / runs, count * (run + 1) / runs); });
 }
 
 }  // namespace
@@ -59,14 +57,12 @@ uint64_t DecodedChunk::heap_bytes() const {
   return total;
 }
 
-Result<ByteSpan> CodecChain::Impl::DecodeBytes(ByteSpan encoded, std::size_t down_to,
-                                               Buffer* holder) const {
+Result<ByteSpan> CodecChain::Impl::DecodeBytes(ByteSpan encoded, std::size_t down_to, Buffer* holder) const {
   for (std::size_t i = bytes_codecs.size(); i-- > down_to;) {
     Buffer decoded;
     if (sizes_bytes[i].has_value()) {
       H5ZARR_ASSIGN_OR_RETURN(decoded, Buffer::Allocate(*sizes_bytes[i]));
-      H5ZARR_RETURN_IF_ERROR(
-          bytes_codecs[i]->Decode(encoded, decoded.span()).WithContext(bytes_codecs[i]->name()));
+      H5ZARR_RETURN_IF_ERROR(bytes_codecs[i]->Decode(encoded, decoded.span()).WithContext(bytes_codecs[i]->name()));
     } else {
       auto result = bytes_codecs[i]->DecodeUnsized(encoded, caps_bytes[i]);
       if (!result.ok()) return result.status().WithContext(bytes_codecs[i]->name());
@@ -78,8 +74,7 @@ Result<ByteSpan> CodecChain::Impl::DecodeBytes(ByteSpan encoded, std::size_t dow
   return encoded;
 }
 
-Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target,
-                                    Executor* executor) const {
+Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target, Executor* executor) const {
   Buffer holder;
   if (sharding != nullptr) {
     H5ZARR_ASSIGN_OR_RETURN(ByteSpan shard, DecodeBytes(encoded, 0, &holder));
@@ -104,8 +99,7 @@ Status CodecChain::Impl::DecodeInto(ByteSpan encoded, MutableByteSpan target,
 Status CodecChain::Impl::DecodePart(ByteSpan encoded, uint64_t offset, MutableByteSpan part) const {
   Buffer holder;
   H5ZARR_ASSIGN_OR_RETURN(const ByteSpan last, DecodeBytes(encoded, 1, &holder));
-  return bytes_codecs[0]->DecodePart(last, decoded_bytes, offset, part)
-      .WithContext(bytes_codecs[0]->name());
+  return bytes_codecs[0]->DecodePart(last, decoded_bytes, offset, part).WithContext(bytes_codecs[0]->name());
 }
 
 Status CodecChain::Impl::DecodeArrayCodecs(ByteSpan encoded, MutableByteSpan target) const {
@@ -114,8 +108,8 @@ Status CodecChain::Impl::DecodeArrayCodecs(ByteSpan encoded, MutableByteSpan tar
     const codec::ArrayCodec& codec = *array_codecs[i];
     const uint64_t expected_bytes = codec.encoded_spec().size_bytes();
     if (encoded.size() != expected_bytes) {
-      return CorruptError(std::string(codec.name()) + ": " + std::to_string(encoded.size()) +
-                          " bytes, expected " + std::to_string(expected_bytes));
+      return CorruptError(std::string(codec.name()) + ": " + std::to_string(encoded.size()) + " bytes, expected " +
+                          std::to_string(expected_bytes));
     }
     if (i == 0) return codec.Decode(encoded, target).WithContext(codec.name());
     H5ZARR_ASSIGN_OR_RETURN(Buffer decoded, Buffer::Allocate(codec.decoded_spec().size_bytes()));
@@ -140,15 +134,13 @@ Result<DecodedChunk> CodecChain::Impl::DecodeVlen(ByteSpan encoded) const {
     bytes = holder.span();
   }
   Buffer heap;
-  H5ZARR_RETURN_IF_ERROR(
-      vlen->Decode(bytes, AsMutableRefs(chunk.elems.span()), &heap).WithContext(vlen->name()));
+  H5ZARR_RETURN_IF_ERROR(vlen->Decode(bytes, AsMutableRefs(chunk.elems.span()), &heap).WithContext(vlen->name()));
   chunk.heaps.push_back(std::move(holder));
   if (!heap.empty()) chunk.heaps.push_back(std::move(heap));
   return chunk;
 }
 
-Status CodecChain::Impl::DecodeShard(ByteSpan shard, MutableByteSpan target,
-                                     Executor* executor) const {
+Status CodecChain::Impl::DecodeShard(ByteSpan shard, MutableByteSpan target, Executor* executor) const {
   H5ZARR_ASSIGN_OR_RETURN(const codec::ShardIndex index, sharding->IndexOf(shard));
   const CodecChain& inner = sharding->inner;
   return ForRuns(index.size(), decode_cost_ns, executor, [&](uint64_t begin, uint64_t end) {
@@ -163,17 +155,15 @@ Status CodecChain::Impl::DecodeShard(ByteSpan shard, MutableByteSpan target,
         H5ZARR_ASSIGN_OR_RETURN(scratch, Buffer::Allocate(inner.decoded_bytes()));
       }
       const ByteSpan bytes = shard.subspan(index[entry].offset, index[entry].length);
-      H5ZARR_RETURN_IF_ERROR(inner.DecodeInto(bytes, scratch.span())
-                                 .WithContext("inner chunk " + std::to_string(entry)));
-      CopyStrided(scratch.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(),
-                  dtype.item_bytes);
+      H5ZARR_RETURN_IF_ERROR(
+          inner.DecodeInto(bytes, scratch.span()).WithContext("inner chunk " + std::to_string(entry)));
+      CopyStrided(scratch.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(), dtype.item_bytes);
     }
     return OkStatus();
   });
 }
 
-Status CodecChain::Impl::DecodeVlenShard(ByteSpan shard, MutableByteSpan target,
-                                         std::vector<Buffer>* heaps) const {
+Status CodecChain::Impl::DecodeVlenShard(ByteSpan shard, MutableByteSpan target, std::vector<Buffer>* heaps) const {
   H5ZARR_ASSIGN_OR_RETURN(const codec::ShardIndex index, sharding->IndexOf(shard));
   const CodecChain& inner = sharding->inner;
   for (uint64_t entry = 0; entry < index.size(); ++entry) {
@@ -186,8 +176,7 @@ Status CodecChain::Impl::DecodeVlenShard(ByteSpan shard, MutableByteSpan target,
     if (!decoded.ok()) {
       return decoded.status().WithContext("inner chunk " + std::to_string(entry));
     }
-    CopyStrided(decoded->elems.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(),
-                dtype.item_bytes);
+    CopyStrided(decoded->elems.data(), inner.strides_bytes(), to, strides_bytes, inner.shape(), dtype.item_bytes);
     for (Buffer& heap : decoded->heaps) heaps->push_back(std::move(heap));
   }
   return OkStatus();
@@ -212,8 +201,7 @@ Result<Buffer> CodecChain::Impl::EncodeShard(ByteSpan elements, Executor* execut
     H5ZARR_ASSIGN_OR_RETURN(Buffer scratch, Buffer::Allocate(inner.decoded_bytes()));
     for (uint64_t entry = begin; entry < end; ++entry) {
       const std::byte* from = elements.data() + InnerOffset(*sharding, entry, strides_bytes);
-      CopyStrided(from, strides_bytes, scratch.data(), inner.strides_bytes(), inner.shape(),
-                  dtype.item_bytes);
+      CopyStrided(from, strides_bytes, scratch.data(), inner.strides_bytes(), inner.shape(), dtype.item_bytes);
       if (inner.IsFill(scratch.span())) continue;
       H5ZARR_ASSIGN_OR_RETURN(encoded[entry], inner.Encode(scratch.span()));
       sizes[entry] = encoded[entry].size_bytes();
@@ -227,8 +215,8 @@ Result<Buffer> CodecChain::Impl::EncodeShard(ByteSpan elements, Executor* execut
     if (!sizes[entry]) continue;
     std::copy_n(encoded[entry].data(), *sizes[entry], shard.data() + layout.index[entry].offset);
   }
-  H5ZARR_RETURN_IF_ERROR(sharding->EncodeIndex(
-      layout.index, shard.span().subspan(layout.index_offset, sharding->index_bytes)));
+  H5ZARR_RETURN_IF_ERROR(
+      sharding->EncodeIndex(layout.index, shard.span().subspan(layout.index_offset, sharding->index_bytes)));
   return shard;
 }
 
@@ -296,8 +284,7 @@ void CodecChain::Impl::Fill(std::byte* target, std::span<const int64_t> target_s
   for (int64_t& stride : strides) {
     if (static_cast<uint64_t>(stride) % block_bytes == 0) stride = 0;
   }
-  FillByBlock(target, target_strides_bytes, {counts.begin(), counts.end()},
-              chunk_offset_bytes % block_bytes, strides);
+  FillByBlock(target, target_strides_bytes, {counts.begin(), counts.end()}, chunk_offset_bytes % block_bytes, strides);
 }
 
 // Where they go beyond the block's end (a run of elements does), elements are taken in parts that do not.
@@ -324,8 +311,8 @@ void CodecChain::Impl::FillByBlock(std::byte* target, std::span<const int64_t> t
     const uint64_t at_bytes = (offset_bytes + i * stride_bytes) % block_bytes;
     const uint64_t within = (block_bytes - at_bytes - 1) / stride_bytes + 1;
     counts[widest] = std::min(counts.size() > 1 ? 1 : within, count - i);
-    FillByBlock(target + static_cast<int64_t>(i) * target_strides_bytes[widest], target_strides_bytes, counts,
-                at_bytes, strides_bytes);
+    FillByBlock(target + static_cast<int64_t>(i) * target_strides_bytes[widest], target_strides_bytes, counts, at_bytes,
+                strides_bytes);
   }
 }
 

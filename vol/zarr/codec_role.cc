@@ -58,13 +58,12 @@ constexpr std::array<std::string_view, 19> kBytesToBytes = {"gzip",
                                                             "numcodecs.shuffle",
                                                             "numcodecs.fletcher32",
                                                             "numcodecs.crc32c"};
-constexpr std::array<std::string_view, 3> kNumcodecsChecksums = {
-    "numcodecs.crc32", "numcodecs.adler32", "numcodecs.jenkins_lookup3"};
+constexpr std::array<std::string_view, 3> kNumcodecsChecksums = {"numcodecs.crc32", "numcodecs.adler32",
+                                                                 "numcodecs.jenkins_lookup3"};
 
-constexpr std::array<std::string_view, 8> kObjectCodecs = {
-    "vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "pickle", "categorize", "json"};
-constexpr std::array<std::string_view, 7> kCompressors = {"zlib", "gzip", "zstd", "bz2",
-                                                          "lzma", "lz4",  "blosc"};
+constexpr std::array<std::string_view, 8> kObjectCodecs = {"vlen-utf8", "vlen-bytes", "vlen-array", "json2",
+                                                           "msgpack2",  "pickle",     "categorize", "json"};
+constexpr std::array<std::string_view, 7> kCompressors = {"zlib", "gzip", "zstd", "bz2", "lzma", "lz4", "blosc"};
 
 }  // namespace
 

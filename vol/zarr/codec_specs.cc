@@ -16,9 +16,8 @@ CodecSpec Spec(std::string name, std::string_view member, Json value) {
 }
 
 bool AnyPartHasEndian(const DType& dtype) {
-  return dtype.has_endian() ||
-         std::any_of(dtype.fields.begin(), dtype.fields.end(),
-                     [](const DTypeField& field) { return AnyPartHasEndian(field.dtype); });
+  return dtype.has_endian() || std::any_of(dtype.fields.begin(), dtype.fields.end(),
+                                           [](const DTypeField& field) { return AnyPartHasEndian(field.dtype); });
 }
 
 }  // namespace
@@ -34,8 +33,7 @@ CodecSpec BloscSpec(const BloscOptions& options, const DType& dtype, int zarr_fo
     configuration["shuffle"] = static_cast<int>(options.shuffle);
   } else {
     configuration["shuffle"] = std::string(kShuffleNames[static_cast<int>(options.shuffle)]);
-    configuration["typesize"] =
-        dtype.is_vlen() || dtype.item_bytes > kMaxTypesize ? 1 : dtype.item_bytes;
+    configuration["typesize"] = dtype.is_vlen() || dtype.item_bytes > kMaxTypesize ? 1 : dtype.item_bytes;
   }
   configuration["blocksize"] = 0;
   return spec;
@@ -88,16 +86,12 @@ std::optional<BloscOptions> ParseBlosc(const CodecSpec& spec, const DType& dtype
   options.clevel = std::clamp<int64_t>(LevelOf(spec, "clevel", 5), 0, 9);
   const Json* shuffle = FindMember(spec.configuration, "shuffle");
   if (shuffle == nullptr) return options;
-  if (*shuffle == "noshuffle" || *shuffle == 0)
-    options.shuffle = BloscShuffle::kNone;
-  else if (*shuffle == "shuffle" || *shuffle == 1)
-    options.shuffle = BloscShuffle::kByte;
-  else if (*shuffle == "bitshuffle" || *shuffle == 2)
-    options.shuffle = BloscShuffle::kBit;
+  if (*shuffle == "noshuffle" || *shuffle == 0) options.shuffle = BloscShuffle::kNone;
+  else if (*shuffle == "shuffle" || *shuffle == 1) options.shuffle = BloscShuffle::kByte;
+  else if (*shuffle == "bitshuffle" || *shuffle == 2) options.shuffle = BloscShuffle::kBit;
   else if (*shuffle == -1)  // numcodecs chooses by the element size
     options.shuffle = dtype.item_bytes == 1 ? BloscShuffle::kBit : BloscShuffle::kByte;
-  else
-    return std::nullopt;
+  else return std::nullopt;
   return options;
 }
 

@@ -44,11 +44,10 @@ Status Hierarchy::RemoveConsolidated(const std::string& path, int zarr_format) {
   H5ZARR_ASSIGN_OR_RETURN(const DocumentV3 document, ParseDocumentV3(AsText(*bytes), key));
   if (!document.has_consolidated) return OkStatus();
   // Nothing else of the document changes, so that nothing else needs to be understood.
-  return ChangeDocument(key,
-                        [](const Json& members, bool is_cut) -> Result<std::optional<std::string>> {
-                          if (!is_cut) return std::optional<std::string>();
-                          return std::optional<std::string>(DumpJson(members));
-                        });
+  return ChangeDocument(key, [](const Json& members, bool is_cut) -> Result<std::optional<std::string>> {
+    if (!is_cut) return std::optional<std::string>();
+    return std::optional<std::string>(DumpJson(members));
+  });
 }
 
 Status Hierarchy::InvalidateConsolidated() {
@@ -122,8 +121,7 @@ Status Hierarchy::ConsolidateV3(const std::string& path, std::string* members) {
       // As in ConsolidateV2.
       H5ZARR_ASSIGN_OR_RETURN(const Kind kind, KindAt(child));
       if (kind != Kind::kAbsent) continue;
-      AppendMemberText(child, R"({"attributes": {}, "zarr_format": 3, "node_type": "group"})",
-                       members);
+      AppendMemberText(child, R"({"attributes": {}, "zarr_format": 3, "node_type": "group"})", members);
     }
     if (is_group) H5ZARR_RETURN_IF_ERROR(ConsolidateV3(child, members));
   }
@@ -134,21 +132,20 @@ Status Hierarchy::RewriteConsolidatedV3() {
   std::string members;
   H5ZARR_RETURN_IF_ERROR(ConsolidateV3("", &members));
   // The root is read last: somebody may change it while all the others are.
-  return ChangeDocument(
-      std::string(kDocumentV3), [&](const Json& root, bool) -> Result<std::optional<std::string>> {
-        H5ZARR_ASSIGN_OR_RETURN(const std::string type, NodeTypeOf(root));
-        if (type != "group") return std::optional<std::string>();
-        // The copies are put into the text, not into a Json of all of them: there may be 100,000.
-        std::string text = DumpJson(root);
-        text.resize(text.rfind('}'));
-        while (!text.empty() && text.back() == '\n') text.pop_back();
-        text +=
-            ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
-            "\"metadata\": {\n";
-        text += members;
-        text += "}}\n}";
-        return std::optional<std::string>(std::move(text));
-      });
+  return ChangeDocument(std::string(kDocumentV3), [&](const Json& root, bool) -> Result<std::optional<std::string>> {
+    H5ZARR_ASSIGN_OR_RETURN(const std::string type, NodeTypeOf(root));
+    if (type != "group") return std::optional<std::string>();
+    // The copies are put into the text, not into a Json of all of them: there may be 100,000.
+    std::string text = DumpJson(root);
+    text.resize(text.rfind('}'));
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    text +=
+        ",\n  \"consolidated_metadata\": {\"kind\": \"inline\", \"must_understand\": false, "
+        "\"metadata\": {\n";
+    text += members;
+    text += "}}\n}";
+    return std::optional<std::string>(std::move(text));
+  });
 }
 
 Status Hierarchy::ConsolidateV2(const std::string& path, std::string* members) {

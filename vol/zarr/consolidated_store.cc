@@ -75,9 +75,7 @@ class ProbedStore : public Store {
   Status SyncNames(std::span<const std::string> prefixes) override { return store_->SyncNames(prefixes); }
   Result<bool> Delete(std::string_view key) override { return store_->Delete(key); }
   Status DeletePrefix(std::string_view prefix) override { return store_->DeletePrefix(prefix); }
-  Status RenamePrefix(std::string_view from, std::string_view to) override {
-    return store_->RenamePrefix(from, to);
-  }
+  Status RenamePrefix(std::string_view from, std::string_view to) override { return store_->RenamePrefix(from, to); }
   Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) override {
     return store_->Lock(document_key, resource);
   }
@@ -128,8 +126,7 @@ Result<std::string> Unquoted(std::string_view name, std::string_view what) {
   return json.get<std::string>();
 }
 
-Status AddDocuments(std::string_view members, std::string_view what, std::string_view key_end,
-                    Documents* documents) {
+Status AddDocuments(std::string_view members, std::string_view what, std::string_view key_end, Documents* documents) {
   Status status;
   const bool whole = ForEachMemberText(members, [&](std::string_view name, std::string_view value) {
     Result<std::string> path = Unquoted(name, what);
@@ -153,15 +150,13 @@ Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> remote,
   Documents documents;
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> root, store->Read(kDocumentV3));
   if (root) {
-    const std::optional<std::string_view> member =
-        FindMemberText(AsText(*root), "consolidated_metadata");
-    const std::optional<std::string_view> metadata =
-        member ? FindMemberText(*member, "metadata") : std::nullopt;
+    const std::optional<std::string_view> member = FindMemberText(AsText(*root), "consolidated_metadata");
+    const std::optional<std::string_view> metadata = member ? FindMemberText(*member, "metadata") : std::nullopt;
     if (!metadata) return store;
     H5ZARR_RETURN_IF_ERROR(AddDocuments(*metadata, kDocumentV3, kDocumentV3, &documents));
     documents[std::string(kDocumentV3)] = AsText(*root);
-    return std::unique_ptr<Store>(std::make_unique<ConsolidatedStore>(
-        std::move(store), std::move(*root), std::move(documents)));
+    return std::unique_ptr<Store>(
+        std::make_unique<ConsolidatedStore>(std::move(store), std::move(*root), std::move(documents)));
   }
   H5ZARR_ASSIGN_OR_RETURN(std::optional<Buffer> text, store->Read(kConsolidatedV2));
   if (!text) return store;
@@ -169,8 +164,8 @@ Result<std::unique_ptr<Store>> ListByConsolidated(std::unique_ptr<Store> remote,
   const std::optional<std::string_view> metadata = FindMemberText(AsText(*text), "metadata");
   if (!metadata) return CorruptError(std::string(kConsolidatedV2) + ": no member 'metadata'");
   H5ZARR_RETURN_IF_ERROR(AddDocuments(*metadata, kConsolidatedV2, "", &documents));
-  return std::unique_ptr<Store>(std::make_unique<ConsolidatedStore>(
-      std::move(store), std::move(*text), std::move(documents)));
+  return std::unique_ptr<Store>(
+      std::make_unique<ConsolidatedStore>(std::move(store), std::move(*text), std::move(documents)));
 }
 
 }  // namespace h5zarr::zarr

@@ -23,8 +23,7 @@ Status ParseTimeUnit(const std::string& text, std::string_view unit, DType* dtyp
     return NotADType(text, "expected a unit as [ns]");
   }
   unit = unit.substr(1, unit.size() - 2);
-  const auto [end, error] =
-      std::from_chars(unit.data(), unit.data() + unit.size(), dtype->scale_factor);
+  const auto [end, error] = std::from_chars(unit.data(), unit.data() + unit.size(), dtype->scale_factor);
   if (error == std::errc()) unit.remove_prefix(static_cast<std::size_t>(end - unit.data()));
   if (error == std::errc::result_out_of_range || dtype->scale_factor == 0 ||
       dtype->scale_factor > uint64_t{INT32_MAX} || unit.empty()) {
@@ -38,8 +37,7 @@ bool IsNumberSize(Kind kind, uint64_t item_bytes) {
   switch (kind) {
     case Kind::kBool: return item_bytes == 1;
     case Kind::kInt:
-    case Kind::kUint:
-      return item_bytes == 1 || item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
+    case Kind::kUint: return item_bytes == 1 || item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
     case Kind::kFloat: return item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
     case Kind::kComplex: return item_bytes == 8 || item_bytes == 16;
     case Kind::kDatetime:
@@ -90,8 +88,7 @@ Result<DType> ParseTypeString(const std::string& text) {
     return UnsupportedError("dtype '" + text + "': numbers of this size are not supported");
   }
   if (*kind == Kind::kUtf32) {
-    if (dtype.item_bytes > kMaxItemBytes)
-      return UnsupportedError("dtype '" + text + "' is too large");
+    if (dtype.item_bytes > kMaxItemBytes) return UnsupportedError("dtype '" + text + "' is too large");
     dtype.item_bytes *= 4;
   }
   if (dtype.item_bytes > kMaxItemBytes) {
@@ -162,8 +159,7 @@ Result<DType> ParseDTypeV2(const Json& dtype) {
   return NoThrow("dtype", [&]() -> Result<DType> {
     if (dtype.is_string()) return ParseTypeString(dtype.get_ref<const std::string&>());
     if (!dtype.is_array() || dtype.empty()) {
-      return CorruptError("dtype is " + BriefJson(dtype) +
-                          "; expected a string or a list of fields");
+      return CorruptError("dtype is " + BriefJson(dtype) + "; expected a string or a list of fields");
     }
     DType result;
     result.kind = Kind::kStruct;
@@ -183,16 +179,14 @@ Result<Json> FormatDTypeV2(const DType& dtype) {
         if (!dtype.format.empty()) return Json(dtype.format);
         return Json(TypeString(dtype, 'u', dtype.item_bytes));
       case Kind::kFloat:
-        if (dtype.format == "bfloat16" && dtype.endian == Endian::kLittle)
-          return Json(dtype.format);
+        if (dtype.format == "bfloat16" && dtype.endian == Endian::kLittle) return Json(dtype.format);
         if (!dtype.format.empty()) {
           return UnsupportedError("Zarr v2 has no float format '" + dtype.format + "'");
         }
         return Json(TypeString(dtype, 'f', dtype.item_bytes));
       case Kind::kComplex:
         if (!IsNumberSize(Kind::kComplex, dtype.item_bytes)) {
-          return UnsupportedError("Zarr v2 has no complex numbers of " +
-                                  std::to_string(dtype.item_bytes) + " bytes");
+          return UnsupportedError("Zarr v2 has no complex numbers of " + std::to_string(dtype.item_bytes) + " bytes");
         }
         return Json(TypeString(dtype, 'c', dtype.item_bytes));
       case Kind::kRaw: return Json(TypeString(dtype, 'V', dtype.item_bytes));

@@ -52,11 +52,10 @@ DType MakeDType(Kind kind, uint64_t item_bytes) {
 Result<uint64_t> LengthBytes(const CodecSpec& spec) {
   const Json* member = FindMember(spec.configuration, "length_bytes");
   if (member == nullptr) return CorruptError("data type " + spec.name + ": no length_bytes");
-  H5ZARR_ASSIGN_OR_RETURN(const uint64_t length,
-                          ParseExtent(*member, "length_bytes of data type " + spec.name));
+  H5ZARR_ASSIGN_OR_RETURN(const uint64_t length, ParseExtent(*member, "length_bytes of data type " + spec.name));
   if (length > kMaxItemBytes) {
-    return UnsupportedError("data type " + spec.name + ": " + std::to_string(length) +
-                            " bytes; at most " + kMaxItemText + " are supported");
+    return UnsupportedError("data type " + spec.name + ": " + std::to_string(length) + " bytes; at most " +
+                            kMaxItemText + " are supported");
   }
   return length;
 }
@@ -69,8 +68,7 @@ Result<DType> ParseRawBits(const std::string& name) {
     return UnsupportedError("data type '" + name + "' is not known");
   }
   if (bits % 8 != 0 || bits / 8 > kMaxItemBytes) {
-    return UnsupportedError("data type '" + name +
-                            "': expected a multiple of 8 bits, at most " + kMaxItemText);
+    return UnsupportedError("data type '" + name + "': expected a multiple of 8 bits, at most " + kMaxItemText);
   }
   return DType::Raw(bits / 8);
 }
@@ -83,8 +81,7 @@ Result<DType> ParseTime(const CodecSpec& spec) {
   }
   dtype.unit = unit->get<std::string>();
   if (const Json* scale = FindMember(spec.configuration, "scale_factor")) {
-    H5ZARR_ASSIGN_OR_RETURN(dtype.scale_factor,
-                            ParseExtent(*scale, "scale_factor of data type " + spec.name));
+    H5ZARR_ASSIGN_OR_RETURN(dtype.scale_factor, ParseExtent(*scale, "scale_factor of data type " + spec.name));
     if (dtype.scale_factor == 0) {
       return CorruptError("data type " + spec.name + ": scale_factor is 0");
     }
@@ -155,12 +152,10 @@ Result<Json> FormatNumber(const DType& dtype) {
     return Json(dtype.format);
   }
   for (const NumberName& number : kNumbers) {
-    if (number.kind == dtype.kind && number.item_bytes == dtype.item_bytes)
-      return Json(number.name);
+    if (number.kind == dtype.kind && number.item_bytes == dtype.item_bytes) return Json(number.name);
   }
   if (dtype.kind == Kind::kComplex && dtype.item_bytes == 4) return Json("complex_float16");
-  return UnsupportedError("Zarr v3 has no number type of " + std::to_string(dtype.item_bytes) +
-                          " bytes of this kind");
+  return UnsupportedError("Zarr v3 has no number type of " + std::to_string(dtype.item_bytes) + " bytes of this kind");
 }
 
 }  // namespace
@@ -206,16 +201,14 @@ Result<Json> FormatDTypeV3(const DType& dtype) {
       case Kind::kFloat:
       case Kind::kComplex: return FormatNumber(dtype);
       case Kind::kRaw: return Configured("raw_bytes", "length_bytes", dtype.item_bytes);
-      case Kind::kBytes:
-        return Configured("null_terminated_bytes", "length_bytes", dtype.item_bytes);
+      case Kind::kBytes: return Configured("null_terminated_bytes", "length_bytes", dtype.item_bytes);
       case Kind::kUtf32: return Configured("fixed_length_utf32", "length_bytes", dtype.item_bytes);
       case Kind::kDatetime:
       case Kind::kTimedelta: {
         Json configuration = Json::object();
         configuration["unit"] = dtype.unit.empty() ? "generic" : dtype.unit;
         configuration["scale_factor"] = dtype.scale_factor;
-        return FormatNamed(dtype.kind == Kind::kDatetime ? "numpy.datetime64" : "numpy.timedelta64",
-                           configuration);
+        return FormatNamed(dtype.kind == Kind::kDatetime ? "numpy.datetime64" : "numpy.timedelta64", configuration);
       }
       case Kind::kStruct: return FormatStruct(dtype);
       case Kind::kString: return Json("string");

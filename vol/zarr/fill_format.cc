@@ -39,8 +39,7 @@ double ShortestAsDouble(float value) {
 }
 
 // A NaN of other bits than `canonical` can only be said by its bits, and only in v3.
-Json FormatNumber(double number, uint64_t word, uint64_t canonical_nan, uint64_t item_bytes,
-                  int zarr_format) {
+Json FormatNumber(double number, uint64_t word, uint64_t canonical_nan, uint64_t item_bytes, int zarr_format) {
   if (std::isnan(number)) {
     if (word != canonical_nan && zarr_format == 3) return HexFloat(word, item_bytes);
     return "NaN";
@@ -64,15 +63,14 @@ Result<Json> FormatFloat(ByteSpan bytes, const DType& dtype, int zarr_format) {
     return UnsupportedError("fill value of float format '" + dtype.format + "'");
   }
   const auto code = static_cast<uint32_t>(word);
-  return FormatNumber(format->Decode(code), word, format->Encode(std::nan("")).value_or(0),
-                      dtype.item_bytes, zarr_format);
+  return FormatNumber(format->Decode(code), word, format->Encode(std::nan("")).value_or(0), dtype.item_bytes,
+                      zarr_format);
 }
 
 Result<Json> FormatComplex(ByteSpan bytes, const DType& dtype, int zarr_format) {
   const DType part = DType::Float(dtype.item_bytes / 2, dtype.endian);
   H5ZARR_ASSIGN_OR_RETURN(Json real, FormatFloat(bytes.first(part.item_bytes), part, zarr_format));
-  H5ZARR_ASSIGN_OR_RETURN(Json imaginary,
-                          FormatFloat(bytes.subspan(part.item_bytes), part, zarr_format));
+  H5ZARR_ASSIGN_OR_RETURN(Json imaginary, FormatFloat(bytes.subspan(part.item_bytes), part, zarr_format));
   return Json::array({std::move(real), std::move(imaginary)});
 }
 
@@ -173,8 +171,8 @@ Result<Json> FormatFillValue(const FillValue& fill, const DType& dtype, int zarr
   return NoThrow("fill_value", [&]() -> Result<Json> {
     if (!fill.defined && zarr_format == 2) return Json(nullptr);
     if (!dtype.is_vlen() && fill.bytes.size() != dtype.item_bytes) {
-      return InvalidArgumentError("fill value of " + std::to_string(fill.bytes.size()) +
-                                  " bytes for elements of " + std::to_string(dtype.item_bytes));
+      return InvalidArgumentError("fill value of " + std::to_string(fill.bytes.size()) + " bytes for elements of " +
+                                  std::to_string(dtype.item_bytes));
     }
     return FormatBytes(fill.bytes, dtype, zarr_format);
   });

@@ -63,8 +63,7 @@ std::optional<Integer> ToInteger(const Json& value) {
 
 Result<Bytes> ParseInteger(const Json& value, const DType& dtype) {
   const bool is_signed = dtype.kind != Kind::kUint;
-  const std::string expected = (is_signed ? "a signed" : "an unsigned") +
-                               std::string(" integer of ") +
+  const std::string expected = (is_signed ? "a signed" : "an unsigned") + std::string(" integer of ") +
                                (dtype.format.empty() ? std::to_string(dtype.item_bytes) + " bytes"
                                                      : std::to_string(IntegerBits(dtype)) + " bits");
   const std::optional<Integer> integer = ToInteger(value);
@@ -88,8 +87,7 @@ Result<Bytes> ParseHexFloat(const Json& value, const DType& dtype) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data() + 2, last, word, 16);
   if (error != std::errc() || end != last || text.size() != 2 + 2 * dtype.item_bytes) {
-    return Mismatch(value,
-                    "0x and " + std::to_string(2 * dtype.item_bytes) + " hexadecimal digits");
+    return Mismatch(value, "0x and " + std::to_string(2 * dtype.item_bytes) + " hexadecimal digits");
   }
   return WordBytes(word, dtype.item_bytes, dtype.endian);
 }
@@ -146,8 +144,7 @@ Result<Bytes> ParseComplex(const Json& value, const DType& dtype, int zarr_forma
   const bool is_pair = value.is_array() && value.size() == 2;
   if (value.is_array() && !is_pair) return Mismatch(value, "[real, imaginary]");
   H5ZARR_ASSIGN_OR_RETURN(Bytes bytes, ParseFloat(is_pair ? value[0] : value, part, zarr_format));
-  H5ZARR_ASSIGN_OR_RETURN(const Bytes imaginary,
-                          ParseFloat(is_pair ? value[1] : Json(0), part, zarr_format));
+  H5ZARR_ASSIGN_OR_RETURN(const Bytes imaginary, ParseFloat(is_pair ? value[1] : Json(0), part, zarr_format));
   bytes.insert(bytes.end(), imaginary.begin(), imaginary.end());
   return bytes;
 }
@@ -201,8 +198,7 @@ Result<Bytes> ParseRaw(const Json& value, const DType& dtype) {
 // Fixed-length byte strings: base64 (of the padded or the bare value), or the text itself, which
 // older writers stored. What is valid base64 of a fitting length is taken as base64.
 Result<Bytes> ParseFixedBytes(const Json& value, const DType& dtype) {
-  const std::string expected =
-      "base64 of at most " + std::to_string(dtype.item_bytes) + " bytes, or such a text";
+  const std::string expected = "base64 of at most " + std::to_string(dtype.item_bytes) + " bytes, or such a text";
   if (SaysZero(value)) return Bytes(dtype.item_bytes);
   Bytes bytes;
   if (auto list = ToByteList(value)) {
@@ -225,8 +221,7 @@ Result<Bytes> ParseFixedBytes(const Json& value, const DType& dtype) {
 
 Result<Bytes> ParseUtf32(const Json& value, const DType& dtype) {
   if (SaysZero(value)) return Bytes(dtype.item_bytes);
-  const std::string expected =
-      "a text of at most " + std::to_string(dtype.item_bytes / 4) + " code points";
+  const std::string expected = "a text of at most " + std::to_string(dtype.item_bytes / 4) + " code points";
   if (!value.is_string()) return Mismatch(value, expected);
   Bytes bytes;
   const auto& text = value.get_ref<const std::string&>();  // valid UTF-8: ParseJson saw to it
@@ -285,20 +280,17 @@ void SwapFromLittle(const DType& dtype, std::byte* bytes) {
 Result<Bytes> ParseStructFields(const Json& value, const DType& dtype, int zarr_format) {
   Bytes bytes(dtype.item_bytes);
   if (value.is_array() && value.size() != dtype.fields.size()) {
-    return Mismatch(value,
-                    "a value for each of " + std::to_string(dtype.fields.size()) + " fields");
+    return Mismatch(value, "a value for each of " + std::to_string(dtype.fields.size()) + " fields");
   }
   std::size_t index = 0;
   for (const DTypeField& field : dtype.fields) {
     const Json* member = value.is_array() ? &value[index] : FindMember(value, field.name);
     ++index;
     if (member == nullptr) return Mismatch(value, "a value for field '" + field.name + "'");
-    H5ZARR_ASSIGN_OR_RETURN(const FillValue part,
-                            ParseFillValue(*member, field.dtype, zarr_format));
+    H5ZARR_ASSIGN_OR_RETURN(const FillValue part, ParseFillValue(*member, field.dtype, zarr_format));
     const uint64_t elems = CheckedProduct(field.shape).value_or(0);
     for (uint64_t i = 0; i < elems && !part.bytes.empty(); ++i) {
-      std::memcpy(bytes.data() + field.offset_bytes + i * part.bytes.size(), part.bytes.data(),
-                  part.bytes.size());
+      std::memcpy(bytes.data() + field.offset_bytes + i * part.bytes.size(), part.bytes.data(), part.bytes.size());
     }
   }
   return bytes;

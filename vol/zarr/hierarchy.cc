@@ -85,9 +85,7 @@ Result<bool> IsNode(Store* store, const std::string& path, std::string_view* for
 
 }  // namespace
 
-const Json& Node::attributes() const {
-  return is_array() ? array().attributes : group().attributes;
-}
+const Json& Node::attributes() const { return is_array() ? array().attributes : group().attributes; }
 
 int FormatOf(const Node& node) { return node.is_array() ? node.array().zarr_format : node.group().zarr_format; }
 
@@ -189,8 +187,7 @@ Result<std::optional<Node>> Hierarchy::OpenV2(const std::string& path) {
     H5ZARR_ASSIGN_OR_RETURN(bytes, ReadDocument(key, &generation));
     if (!bytes) return std::optional<Node>();
   }
-  H5ZARR_ASSIGN_OR_RETURN(const auto attributes,
-                          ReadDocument(JoinPath(path, kAttributesV2), &stored.attributes_state));
+  H5ZARR_ASSIGN_OR_RETURN(const auto attributes, ReadDocument(JoinPath(path, kAttributesV2), &stored.attributes_state));
   const std::string_view attributes_text = attributes ? AsText(*attributes) : std::string_view();
   if (attributes && attributes_text.empty()) {
     return CorruptError(JoinPath(path, kAttributesV2) + ": empty; expected a JSON object");
@@ -293,8 +290,7 @@ Result<std::vector<std::string>> Hierarchy::NamesBelow(const std::string& path) 
   std::string_view format_hint = kDocumentV3;
   for (const ListEntry& entry : entries) {
     if (!entry.is_prefix || !CanNameNode(entry.name)) continue;
-    H5ZARR_ASSIGN_OR_RETURN(const bool is_node,
-                            IsNode(store_, JoinPath(path, entry.name), &format_hint));
+    H5ZARR_ASSIGN_OR_RETURN(const bool is_node, IsNode(store_, JoinPath(path, entry.name), &format_hint));
     if (is_node) names.push_back(entry.name);
   }
   return names;
@@ -302,8 +298,7 @@ Result<std::vector<std::string>> Hierarchy::NamesBelow(const std::string& path) 
 
 void Hierarchy::Forget(std::string_view path) {
   std::erase_if(groups_, [&](const std::string& group) {
-    return group == path || path.empty() ||
-           (group.starts_with(path) && group[path.size()] == '/');
+    return group == path || path.empty() || (group.starts_with(path) && group[path.size()] == '/');
   });
 }
 
@@ -353,8 +348,7 @@ Status Hierarchy::Remove(std::string_view path_view) {
 Status Hierarchy::Move(std::string_view from, std::string_view to) {
   return NoThrow(from, [&]() -> Status {
     if (from.empty() || to.empty() || !CanBePath(from) || !CanBePath(to)) {
-      return InvalidArgumentError("cannot move '" + std::string(from) + "' to '" + std::string(to) +
-                                  "'");
+      return InvalidArgumentError("cannot move '" + std::string(from) + "' to '" + std::string(to) + "'");
     }
     if (to == from || to.starts_with(std::string(from) + "/")) {
       return InvalidArgumentError("cannot move '" + std::string(from) + "' into itself");
@@ -363,9 +357,7 @@ Status Hierarchy::Move(std::string_view from, std::string_view to) {
     H5ZARR_RETURN_IF_ERROR(InvalidateAbove(to));
     H5ZARR_RETURN_IF_ERROR(store_->RenamePrefix(from, to));
     const std::string below = std::string(from) + "/";
-    const auto moved = [&](const std::string& path) {
-      return path == from || path.starts_with(below);
-    };
+    const auto moved = [&](const std::string& path) { return path == from || path.starts_with(below); };
     std::erase_if(groups_, moved);
     std::erase_if(unconsolidated_, moved);
     return OkStatus();

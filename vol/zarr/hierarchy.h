@@ -42,7 +42,7 @@ struct Node {
   // Of an array: in which state its document was read, where the store tells that for nothing (Store::StateNow) and
   // it was settled.
   Generation document_state;
-  StoredPtr as_stored;    // see Hierarchy::KeepStored; null of a node that has no document yet
+  StoredPtr as_stored;  // see Hierarchy::KeepStored; null of a node that has no document yet
 
   bool is_array() const { return std::holds_alternative<ArrayMetadata>(metadata); }
   const ArrayMetadata& array() const { return std::get<ArrayMetadata>(metadata); }
@@ -140,8 +140,8 @@ class Hierarchy {
   // What was read, for StillTheSame.
   struct Kept {
     static constexpr std::size_t kMostDocuments = 64;
-    static constexpr std::size_t kMostDocumentBytes = 64 << 10;  // of one
-    static constexpr std::size_t kMostNames = 256;               // of one list
+    static constexpr std::size_t kMostDocumentBytes = 64 << 10;   // of one
+    static constexpr std::size_t kMostNames = 256;                // of one list
     std::map<std::string, std::optional<std::string>> documents;  // by key; nothing: not there
     std::map<std::string, std::vector<std::string>> names;        // by path
   };

@@ -16,9 +16,7 @@ constexpr std::size_t kLinearMembers = 24;
 using Members = std::vector<Json::object_t::value_type>;
 
 // The members as the vector that they are, whose operations do not search.
-Members& MembersOf(Json& object) {
-  return static_cast<Members&>(object.get_ref<Json::object_t&>());
-}
+Members& MembersOf(Json& object) { return static_cast<Members&>(object.get_ref<Json::object_t&>()); }
 
 void AppendUtf8(uint32_t code_point, std::string* out) {
   if (code_point < 0x80) {
@@ -86,9 +84,7 @@ class Parser {
   }
 
  private:
-  static Json Verbatim(std::string_view literal) {
-    return Json::binary({literal.begin(), literal.end()});
-  }
+  static Json Verbatim(std::string_view literal) { return Json::binary({literal.begin(), literal.end()}); }
 
   Status Error(std::string_view problem) const {
     return CorruptError(std::string(what_) + ": not JSON: " + std::string(problem) + " at byte " +
@@ -490,9 +486,8 @@ std::optional<std::string> StringMember(const Json& object, std::string_view nam
   return member->get<std::string>();
 }
 
-bool ForEachMemberText(
-    std::string_view text,
-    const std::function<void(std::string_view name, std::string_view value)>& visit) {
+bool ForEachMemberText(std::string_view text,
+                       const std::function<void(std::string_view name, std::string_view value)>& visit) {
   constexpr std::string_view kSpace = " \n\r\t";
   std::size_t position = text.find('{');
   if (position == std::string_view::npos) return false;

@@ -55,9 +55,8 @@ std::optional<std::string_view> FindMemberText(std::string_view text, std::strin
 
 // Calls `visit(name, value)` with every member of the object `text`, found in the same way: the name as
 // it is written, without its quotes, and the value's text. False when `text` is too broken to tell.
-bool ForEachMemberText(
-    std::string_view text,
-    const std::function<void(std::string_view name, std::string_view value)>& visit);
+bool ForEachMemberText(std::string_view text,
+                       const std::function<void(std::string_view name, std::string_view value)>& visit);
 
 }  // namespace h5zarr::zarr
 

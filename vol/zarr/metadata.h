@@ -20,8 +20,8 @@ namespace h5zarr::zarr {
 
 // One codec as metadata name it. v2's order, filters and compressor are normalised to this.
 struct CodecSpec {
-  std::string name;     // "gzip", "sharding_indexed", "numcodecs.delta", …
-  Json configuration;   // object, or null for none
+  std::string name;    // "gzip", "sharding_indexed", "numcodecs.delta", …
+  Json configuration;  // object, or null for none
   bool operator==(const CodecSpec&) const = default;
 };
 
@@ -66,7 +66,7 @@ struct ArrayMetadata {
   // [compressor]; the vlen object codec is among the filters.
   std::vector<CodecSpec> codecs;
   std::vector<std::optional<std::string>> dimension_names;  // empty: none given
-  Json attributes = Json::object();  // user attributes, whatever the format keeps them in
+  Json attributes = Json::object();                         // user attributes, whatever the format keeps them in
   // The document this was parsed from (v3 zarr.json, whose `attributes` is null here to keep its
   // place; v2 .zarray), or null. Writing starts from it, so that unknown members and the order of
   // members survive. A new array may give a `data_type` here to choose among spellings of its dtype.
@@ -78,8 +78,8 @@ struct ArrayMetadata {
 struct GroupMetadata {
   int zarr_format = 3;
   Json attributes = Json::object();
-  Json document;                   // as above, without consolidated_metadata; .zgroup
-  bool has_consolidated = false;   // v3: an inline consolidated_metadata member is (was) there
+  Json document;                  // as above, without consolidated_metadata; .zgroup
+  bool has_consolidated = false;  // v3: an inline consolidated_metadata member is (was) there
 };
 
 // Parses an array document. Every shape, product and count is checked: an array whose chunk does not
@@ -89,11 +89,9 @@ struct GroupMetadata {
 // CodecChain::Make), so that an array with an unknown codec can still be listed and described.
 // v3: `text` is zarr.json. v2: `text` is .zarray, `attributes_text` .zattrs (empty where absent).
 Result<ArrayMetadata> ParseArrayV3(std::string_view text, std::string_view what);
-Result<ArrayMetadata> ParseArrayV2(std::string_view text, std::string_view attributes_text,
-                                   std::string_view what);
+Result<ArrayMetadata> ParseArrayV2(std::string_view text, std::string_view attributes_text, std::string_view what);
 Result<GroupMetadata> ParseGroupV3(std::string_view text, std::string_view what);
-Result<GroupMetadata> ParseGroupV2(std::string_view text, std::string_view attributes_text,
-                                   std::string_view what);
+Result<GroupMetadata> ParseGroupV2(std::string_view text, std::string_view attributes_text, std::string_view what);
 
 // In what `now` differs from `was` such that chunks of the one are not to be read as the other's, and how:
 // "data type is \"float64\", was \"int32\"". Nothing where they are the same but for extents, attributes, names of

@@ -10,13 +10,13 @@ std::string Differs(std::string_view what, const std::string& now, const std::st
 }
 
 std::string TypeText(const ArrayMetadata& metadata) {
-  const Result<Json> type = metadata.zarr_format == 2 ? FormatDTypeV2(metadata.dtype)
-                                                      : FormatDTypeV3(metadata.dtype);
+  const Result<Json> type = metadata.zarr_format == 2 ? FormatDTypeV2(metadata.dtype) : FormatDTypeV3(metadata.dtype);
   if (!type.ok()) return "of no name";
   // (v3 says the order of bytes among the codecs.)
   const bool says_endian = metadata.zarr_format == 2 || !metadata.dtype.has_endian();
-  return BriefJson(*type) +
-         (says_endian ? "" : metadata.dtype.endian == Endian::kBig ? " (big endian)" : " (little endian)");
+  return BriefJson(*type) + (says_endian                             ? ""
+                             : metadata.dtype.endian == Endian::kBig ? " (big endian)"
+                                                                     : " (little endian)");
 }
 
 std::string CodecsText(const std::vector<CodecSpec>& codecs) {

@@ -10,8 +10,7 @@ namespace {
 std::string ShapeText(const std::vector<uint64_t>& shape) { return BriefJson(Json(shape)); }
 
 // The shape behind transpose `configuration`, or nothing when it is no permutation.
-std::optional<std::vector<uint64_t>> Permuted(const std::vector<uint64_t>& shape,
-                                              const Json& configuration) {
+std::optional<std::vector<uint64_t>> Permuted(const std::vector<uint64_t>& shape, const Json& configuration) {
   const Json* order = FindMember(configuration, "order");
   if (order != nullptr && order->is_string()) {  // before Zarr v3 was final
     const std::string word = order->get<std::string>();
@@ -41,8 +40,7 @@ Result<const Json*> RequireMember(const Json& document, std::string_view name) {
 
 Result<uint64_t> ParseExtent(const Json& value, std::string_view what) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{INT64_MAX}) {
-    return CorruptError(std::string(what) + " is " + BriefJson(value) +
-                        "; expected an integer from 0 to 2^63 - 1");
+    return CorruptError(std::string(what) + " is " + BriefJson(value) + "; expected an integer from 0 to 2^63 - 1");
   }
   return value.get<uint64_t>();
 }
@@ -62,17 +60,15 @@ Result<std::vector<uint64_t>> ParseExtents(const Json& value, std::string_view w
   return extents;
 }
 
-Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype,
-                    std::vector<uint64_t>* chunk_shape) {
+Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype, std::vector<uint64_t>* chunk_shape) {
   if (chunk_shape->size() != shape.size()) {
-    return CorruptError("chunk shape " + ShapeText(*chunk_shape) + " has another rank than shape " +
-                        ShapeText(shape));
+    return CorruptError("chunk shape " + ShapeText(*chunk_shape) + " has another rank than shape " + ShapeText(shape));
   }
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if ((*chunk_shape)[d] != 0) continue;
     if (shape[d] != 0) {
-      return CorruptError("chunk shape " + ShapeText(*chunk_shape) + " has extent 0 where shape " +
-                          ShapeText(shape) + " has not");
+      return CorruptError("chunk shape " + ShapeText(*chunk_shape) + " has extent 0 where shape " + ShapeText(shape) +
+                          " has not");
     }
     (*chunk_shape)[d] = 1;
   }
@@ -81,9 +77,8 @@ Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype,
     return UnsupportedError("shape " + ShapeText(shape) + " has 2^63 elements or more");
   }
   const auto chunk_elems = CheckedProduct(*chunk_shape);
-  const auto chunk_bytes = chunk_elems
-                               ? CheckedMul(*chunk_elems, std::max<uint64_t>(1, dtype.item_bytes))
-                               : std::nullopt;
+  const auto chunk_bytes =
+      chunk_elems ? CheckedMul(*chunk_elems, std::max<uint64_t>(1, dtype.item_bytes)) : std::nullopt;
   if (!chunk_bytes || *chunk_bytes > uint64_t{INT64_MAX}) {
     return UnsupportedError("a chunk of shape " + ShapeText(*chunk_shape) + " with elements of " +
                             std::to_string(dtype.item_bytes) + " bytes has 2^63 bytes or more");
@@ -96,9 +91,8 @@ Status CheckSharding(const std::vector<CodecSpec>& codecs, std::vector<uint64_t>
     if (codec.name == "transpose") {
       auto permuted = Permuted(chunk_shape, codec.configuration);
       if (!permuted) {
-        return CorruptError("codec transpose: " + BriefJson(codec.configuration) +
-                            " is no permutation of " + std::to_string(chunk_shape.size()) +
-                            " dimensions");
+        return CorruptError("codec transpose: " + BriefJson(codec.configuration) + " is no permutation of " +
+                            std::to_string(chunk_shape.size()) + " dimensions");
       }
       chunk_shape = std::move(*permuted);
     } else if (codec.name == "reshape") {
@@ -106,8 +100,7 @@ Status CheckSharding(const std::vector<CodecSpec>& codecs, std::vector<uint64_t>
     } else if (codec.name == "sharding_indexed") {
       const Json* member = FindMember(codec.configuration, "chunk_shape");
       if (member == nullptr) return CorruptError("codec sharding_indexed: no chunk_shape");
-      H5ZARR_ASSIGN_OR_RETURN(auto inner,
-                              ParseExtents(*member, "chunk_shape of codec sharding_indexed"));
+      H5ZARR_ASSIGN_OR_RETURN(auto inner, ParseExtents(*member, "chunk_shape of codec sharding_indexed"));
       bool divides = inner.size() == chunk_shape.size();
       for (std::size_t d = 0; divides && d < inner.size(); ++d) {
         divides = inner[d] != 0 && chunk_shape[d] % inner[d] == 0;
@@ -140,8 +133,8 @@ Result<CodecSpec> ParseNamed(const Json& value, std::string_view what) {
     const Json* configuration = FindMember(value, "configuration");
     if (configuration != nullptr && !configuration->is_null()) {
       if (!configuration->is_object()) {
-        return CorruptError(std::string(what) + " " + spec.name + ": configuration is " +
-                            BriefJson(*configuration) + "; expected an object");
+        return CorruptError(std::string(what) + " " + spec.name + ": configuration is " + BriefJson(*configuration) +
+                            "; expected an object");
       }
       spec.configuration = *configuration;
     }
@@ -168,9 +161,7 @@ Json FormatNamed(const std::string& name, const Json& configuration) {
   return value;
 }
 
-void SetMember(Json* document, std::string_view name, Json value) {
-  (*document)[std::string(name)] = std::move(value);
-}
+void SetMember(Json* document, std::string_view name, Json value) { (*document)[std::string(name)] = std::move(value); }
 
 void SetEndian(DType* dtype, Endian endian) {
   if (dtype->has_endian()) dtype->endian = endian;

@@ -17,7 +17,7 @@
 
 namespace h5zarr::zarr {
 
-inline constexpr std::size_t kMaxRank = 32;  // HDF5's limit too
+inline constexpr std::size_t kMaxRank = 32;              // HDF5's limit too
 inline constexpr uint64_t kMaxItemBytes = 256ull << 20;  // of one element: its fill is kept in memory
 inline constexpr const char* kMaxItemText = "256 MiB";
 
@@ -43,8 +43,7 @@ Result<std::vector<uint64_t>> ParseExtents(const Json& value, std::string_view w
 
 // Checks everything about the extents together: ranks, products, no zero chunk where the array has
 // elements. Turns the remaining zero chunk extents into 1.
-Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype,
-                    std::vector<uint64_t>* chunk_shape);
+Status CheckExtents(const std::vector<uint64_t>& shape, const DType& dtype, std::vector<uint64_t>* chunk_shape);
 
 // Checks the chunk shapes of sharding codecs, at any depth, in a v3 chain for chunks of
 // `chunk_shape`.

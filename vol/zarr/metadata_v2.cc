@@ -111,9 +111,9 @@ Result<DType> ObjectDType(const std::vector<CodecSpec>& codecs) {
     if (codec.name == "vlen-utf8" || codec.name == "json2") return DType::String();
     if (codec.name == "vlen-bytes" || codec.name == "vlen-array") return DType::VlenBytes();
     const bool is_pickle = codec.name == "pickle";
-    return UnsupportedError("dtype |O with object codec '" + codec.name + "', which " +
-                            (is_pickle ? "is refused: unpickling runs whatever code the store holds"
-                                       : "is not implemented"));
+    return UnsupportedError(
+        "dtype |O with object codec '" + codec.name + "', which " +
+        (is_pickle ? "is refused: unpickling runs whatever code the store holds" : "is not implemented"));
   }
   return UnsupportedError("dtype |O without an object codec among the filters");
 }
@@ -125,8 +125,7 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const Json& document) {
   const Json* separator = FindMember(document, "dimension_separator");
   if (separator == nullptr || separator->is_null() || *separator == ".") return encoding;
   if (*separator != "/") {
-    return CorruptError("dimension_separator is " + BriefJson(*separator) +
-                        "; expected \".\" or \"/\"");
+    return CorruptError("dimension_separator is " + BriefJson(*separator) + "; expected \".\" or \"/\"");
   }
   encoding.separator = '/';
   return encoding;
@@ -166,15 +165,13 @@ Result<ArrayMetadata> ArrayFromDocumentV2(Json document) {
   }
   H5ZARR_RETURN_IF_ERROR(CheckExtents(metadata.shape, metadata.dtype, &metadata.chunk_shape));
   const Json* fill = FindMember(document, "fill_value");
-  H5ZARR_ASSIGN_OR_RETURN(metadata.fill,
-                          ParseFillValue(fill == nullptr ? Json() : *fill, metadata.dtype, 2));
+  H5ZARR_ASSIGN_OR_RETURN(metadata.fill, ParseFillValue(fill == nullptr ? Json() : *fill, metadata.dtype, 2));
   H5ZARR_ASSIGN_OR_RETURN(metadata.key_encoding, ParseKeyEncoding(document));
   metadata.document = std::move(document);
   return metadata;
 }
 
-Result<ArrayMetadata> ParseArrayV2(std::string_view text, std::string_view attributes_text,
-                                   std::string_view what) {
+Result<ArrayMetadata> ParseArrayV2(std::string_view text, std::string_view attributes_text, std::string_view what) {
   return NoThrow(what, [&]() -> Result<ArrayMetadata> {
     H5ZARR_ASSIGN_OR_RETURN(Json document, ParseObject(text, what));
     Result<ArrayMetadata> metadata = ArrayFromDocumentV2(std::move(document));
@@ -184,8 +181,7 @@ Result<ArrayMetadata> ParseArrayV2(std::string_view text, std::string_view attri
   });
 }
 
-Result<GroupMetadata> ParseGroupV2(std::string_view text, std::string_view attributes_text,
-                                   std::string_view what) {
+Result<GroupMetadata> ParseGroupV2(std::string_view text, std::string_view attributes_text, std::string_view what) {
   return NoThrow(what, [&]() -> Result<GroupMetadata> {
     GroupMetadata metadata;
     metadata.zarr_format = 2;
@@ -221,8 +217,7 @@ Result<std::string> FormatArrayV2(const ArrayMetadata& metadata) {
   if (!before || before->codecs != metadata.codecs) {
     const auto& codecs = metadata.codecs;
     if (metadata.dtype.is_vlen() &&
-        std::none_of(codecs.begin(), codecs.end(),
-                     [](const auto& codec) { return IsObjectCodecV2(codec.name); })) {
+        std::none_of(codecs.begin(), codecs.end(), [](const auto& codec) { return IsObjectCodecV2(codec.name); })) {
       return InvalidArgumentError("variable-length elements need an object codec");
     }
     SetCodecs(codecs, metadata.rank(), &document);

@@ -10,12 +10,9 @@ namespace h5zarr::zarr {
 namespace {
 
 constexpr std::array<std::string_view, 11> kArrayMembers = {
-    "zarr_format",     "node_type",           "shape",
-    "data_type",       "chunk_grid",          "codecs",
-    "fill_value",      "attributes",          "chunk_key_encoding",
-    "dimension_names", "storage_transformers"};
-constexpr std::array<std::string_view, 3> kGroupMembers = {"zarr_format", "node_type",
-                                                           "attributes"};
+    "zarr_format", "node_type",          "shape",           "data_type",           "chunk_grid", "codecs", "fill_value",
+    "attributes",  "chunk_key_encoding", "dimension_names", "storage_transformers"};
+constexpr std::array<std::string_view, 3> kGroupMembers = {"zarr_format", "node_type", "attributes"};
 
 // An unknown member may change what the rest means unless it says that it may be ignored.
 template <std::size_t N>
@@ -73,20 +70,17 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const Json& value) {
   const Json* separator = FindMember(spec.configuration, "separator");
   if (separator == nullptr) return encoding;
   if (*separator != "/" && *separator != ".") {
-    return CorruptError("chunk_key_encoding: separator is " + BriefJson(*separator) +
-                        "; expected \"/\" or \".\"");
+    return CorruptError("chunk_key_encoding: separator is " + BriefJson(*separator) + "; expected \"/\" or \".\"");
   }
   encoding.separator = separator->get_ref<const std::string&>()[0];
   return encoding;
 }
 
-Result<std::vector<std::optional<std::string>>> ParseDimensionNames(const Json* value,
-                                                                    std::size_t rank) {
+Result<std::vector<std::optional<std::string>>> ParseDimensionNames(const Json* value, std::size_t rank) {
   std::vector<std::optional<std::string>> names;
   if (value == nullptr || value->is_null()) return names;
   if (!value->is_array() || value->size() != rank) {
-    return CorruptError("dimension_names is " + BriefJson(*value) + "; expected a list of " +
-                        std::to_string(rank));
+    return CorruptError("dimension_names is " + BriefJson(*value) + "; expected a list of " + std::to_string(rank));
   }
   for (const Json& name : *value) {
     if (name.is_string()) {
@@ -115,8 +109,7 @@ Result<std::optional<Endian>> ChainEndian(const std::vector<CodecSpec>& codecs) 
     const Json* member = FindMember(codec.configuration, "endian");
     if (member == nullptr || member->is_null()) continue;
     if (*member != "little" && *member != "big") {
-      return CorruptError("codec bytes: endian is " + BriefJson(*member) +
-                          "; expected \"little\" or \"big\"");
+      return CorruptError("codec bytes: endian is " + BriefJson(*member) + "; expected \"little\" or \"big\"");
     }
     endian = *member == "big" ? Endian::kBig : Endian::kLittle;
   }
@@ -141,8 +134,7 @@ Status CheckRoles(const std::vector<CodecSpec>& codecs, const DType& dtype) {
         if (of_bytes != nullptr) {
           return CorruptError("codecs: " + codec.name + " stands behind " + of_bytes->name);
         }
-        if (has_bytes)
-          return CorruptError("codecs: " + codec.name + " is the second array to bytes codec");
+        if (has_bytes) return CorruptError("codecs: " + codec.name + " is the second array to bytes codec");
         has_bytes = true;
         break;
       case CodecRole::kBytesToBytes: of_bytes = &codec; break;
@@ -164,9 +156,7 @@ Status ParseCodecs(const Json* value, ArrayMetadata* metadata) {
   H5ZARR_ASSIGN_OR_RETURN(const auto endian, ChainEndian(codecs));
   SetEndian(&metadata->dtype, endian.value_or(Endian::kLittle));
   H5ZARR_RETURN_IF_ERROR(CheckSharding(codecs, metadata->chunk_shape));
-  std::erase_if(codecs, [](const CodecSpec& codec) {
-    return codec.name == "bytes" || codec.name == "endian";
-  });
+  std::erase_if(codecs, [](const CodecSpec& codec) { return codec.name == "bytes" || codec.name == "endian"; });
   metadata->codecs = std::move(codecs);
   return OkStatus();
 }
@@ -174,8 +164,7 @@ Status ParseCodecs(const Json* value, ArrayMetadata* metadata) {
 Status CheckTransformers(const Json* transformers) {
   if (transformers == nullptr || transformers->is_null()) return OkStatus();
   if (transformers->is_array() && transformers->empty()) return OkStatus();
-  return UnsupportedError("storage_transformers " + BriefJson(*transformers) +
-                          " are not supported");
+  return UnsupportedError("storage_transformers " + BriefJson(*transformers) + " are not supported");
 }
 
 }  // namespace
@@ -194,8 +183,7 @@ Result<DocumentV3> ParseDocumentV3(std::string_view text, std::string_view what)
     H5ZARR_ASSIGN_OR_RETURN(document.members, ParseJson(text, what));
   }
   if (!document.members.is_object()) {
-    return CorruptError(std::string(what) + ": " + BriefJson(document.members) +
-                        "; expected an object");
+    return CorruptError(std::string(what) + ": " + BriefJson(document.members) + "; expected an object");
   }
   if (consolidated) document.members.erase("consolidated_metadata");
   return document;
@@ -229,9 +217,8 @@ Result<ArrayMetadata> ArrayFromDocumentV3(Json document) {
   H5ZARR_RETURN_IF_ERROR(ParseCodecs(FindMember(document, "codecs"), &metadata));
   H5ZARR_ASSIGN_OR_RETURN(const Json* fill, RequireMember(document, "fill_value"));
   H5ZARR_ASSIGN_OR_RETURN(metadata.fill, ParseFillValue(*fill, metadata.dtype, 3));
-  H5ZARR_ASSIGN_OR_RETURN(
-      metadata.dimension_names,
-      ParseDimensionNames(FindMember(document, "dimension_names"), metadata.rank()));
+  H5ZARR_ASSIGN_OR_RETURN(metadata.dimension_names,
+                          ParseDimensionNames(FindMember(document, "dimension_names"), metadata.rank()));
   metadata.document = std::move(document);
   return metadata;
 }

@@ -32,19 +32,15 @@ Result<CodecSpec> WithInnerBytes(CodecSpec sharding, const DType& dtype, Endian 
 // The chain as objects, with the `bytes` codec behind the array → array codecs unless another
 // array → bytes codec is there.
 Result<Json> FormatChain(std::vector<CodecSpec> codecs, const DType& dtype, Endian endian) {
-  std::erase_if(codecs, [](const CodecSpec& codec) {
-    return codec.name == "bytes" || codec.name == "endian";
-  });
+  std::erase_if(codecs, [](const CodecSpec& codec) { return codec.name == "bytes" || codec.name == "endian"; });
   const auto has_role = [](CodecRole role) {
     return [role](const CodecSpec& codec) { return CodecRoleV3(codec.name) == role; };
   };
-  const bool needs_bytes =
-      std::none_of(codecs.begin(), codecs.end(), has_role(CodecRole::kArrayToBytes));
+  const bool needs_bytes = std::none_of(codecs.begin(), codecs.end(), has_role(CodecRole::kArrayToBytes));
   if (needs_bytes && dtype.is_vlen()) {
     return InvalidArgumentError("variable-length elements need a codec such as vlen-utf8");
   }
-  const auto place =
-      std::find_if_not(codecs.begin(), codecs.end(), has_role(CodecRole::kArrayToArray));
+  const auto place = std::find_if_not(codecs.begin(), codecs.end(), has_role(CodecRole::kArrayToArray));
   const auto bytes_index = place - codecs.begin();
   Json chain = Json::array();
   for (CodecSpec& codec : codecs) {
@@ -60,8 +56,7 @@ Result<Json> FormatChain(std::vector<CodecSpec> codecs, const DType& dtype, Endi
 Json FormatKeyEncoding(const ChunkKeyEncoding& encoding) {
   Json configuration = Json::object();
   configuration["separator"] = std::string(1, encoding.separator);
-  return FormatNamed(encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default",
-                     configuration);
+  return FormatNamed(encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default", configuration);
 }
 
 Json FormatDimensionNames(const std::vector<std::optional<std::string>>& names) {
@@ -115,8 +110,7 @@ Json FormatGrid(const std::vector<uint64_t>& chunk_shape) {
 bool GridSays(const Json& document, const std::vector<uint64_t>& chunk_shape) {
   const Json* grid = FindMember(document, "chunk_grid");
   const Json* configuration = grid == nullptr ? nullptr : FindMember(*grid, "configuration");
-  const Json* shape =
-      configuration == nullptr ? nullptr : FindMember(*configuration, "chunk_shape");
+  const Json* shape = configuration == nullptr ? nullptr : FindMember(*configuration, "chunk_shape");
   return shape != nullptr && *shape == chunk_shape;
 }
 
@@ -146,8 +140,7 @@ Result<std::string> FormatArrayV3(const ArrayMetadata& metadata) {
   if (!before || !GridSays(document, metadata.chunk_shape)) {
     SetMember(&document, "chunk_grid", FormatGrid(metadata.chunk_shape));
   }
-  if (!before || before->key_encoding != metadata.key_encoding ||
-      !document["chunk_key_encoding"].is_object()) {
+  if (!before || before->key_encoding != metadata.key_encoding || !document["chunk_key_encoding"].is_object()) {
     SetMember(&document, "chunk_key_encoding", FormatKeyEncoding(metadata.key_encoding));
   }
   const bool same_dtype = before && before->dtype == metadata.dtype;
@@ -155,16 +148,14 @@ Result<std::string> FormatArrayV3(const ArrayMetadata& metadata) {
     H5ZARR_ASSIGN_OR_RETURN(Json fill, FormatFill(metadata, document["data_type"]));
     SetMember(&document, "fill_value", std::move(fill));
   }
-  if (!same_dtype || before->codecs != metadata.codecs ||
-      !AllObjects(FindMember(document, "codecs"))) {
+  if (!same_dtype || before->codecs != metadata.codecs || !AllObjects(FindMember(document, "codecs"))) {
     H5ZARR_ASSIGN_OR_RETURN(Json chain, FormatChain(metadata.codecs, metadata.dtype, *endian));
     SetMember(&document, "codecs", std::move(chain));
   }
   if (is_new || document.contains("attributes") || !metadata.attributes.empty()) {
     SetMember(&document, "attributes", metadata.attributes);
   }
-  if (!before ? !metadata.dimension_names.empty()
-              : before->dimension_names != metadata.dimension_names) {
+  if (!before ? !metadata.dimension_names.empty() : before->dimension_names != metadata.dimension_names) {
     if (metadata.dimension_names.empty()) {
       document.erase("dimension_names");
     } else {

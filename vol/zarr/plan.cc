@@ -18,9 +18,8 @@ Status CheckDimSelection(const DimSelection& selection, uint64_t extent, std::si
   const auto last = steps ? CheckedAdd(selection.start, *steps) : std::nullopt;
   const auto end = last ? CheckedAdd(*last, selection.block) : std::nullopt;
   if (!end || *end > extent) {
-    return OutOfRangeError("selection from " + std::to_string(selection.start) +
-                           " leaves the extent " + std::to_string(extent) + " of dimension " +
-                           std::to_string(dim));
+    return OutOfRangeError("selection from " + std::to_string(selection.start) + " leaves the extent " +
+                           std::to_string(extent) + " of dimension " + std::to_string(dim));
   }
   return OkStatus();
 }
@@ -62,8 +61,7 @@ void Piece::Simplify() {
   dims = kept + 1;
 }
 
-Result<Plan> Plan::Make(const ChunkGrid& grid, const ChunkLayout& layout,
-                        const Selection& selection) {
+Result<Plan> Plan::Make(const ChunkGrid& grid, const ChunkLayout& layout, const Selection& selection) {
   Plan plan;
   plan.grid_ = &grid;
   plan.layout_ = layout;
@@ -74,8 +72,8 @@ Result<Plan> Plan::Make(const ChunkGrid& grid, const ChunkLayout& layout,
   }
   const auto& box = std::get<GridSelection>(selection);
   if (box.dims.size() != grid.rank() || box.mem_strides_bytes.size() != grid.rank()) {
-    return InvalidArgumentError("a selection of rank " + std::to_string(box.dims.size()) +
-                                " for an array of rank " + std::to_string(grid.rank()));
+    return InvalidArgumentError("a selection of rank " + std::to_string(box.dims.size()) + " for an array of rank " +
+                                std::to_string(grid.rank()));
   }
   for (const DimSelection& dim : box.dims) {
     if (dim.count == 0 || dim.block == 0) return plan;  // nothing selected
@@ -146,8 +144,7 @@ void Plan::ListBlocks(std::size_t dim, const DimSelection& blocks) {
     if (in_block != 0) {  // the rest of a block that began in an earlier chunk
       add(1, std::min(blocks.block - in_block, high - (block_start + in_block)));
     }
-    if (blocks_left > 0 && in_block == 0 && block_start < high &&
-        high - block_start >= blocks.block) {
+    if (blocks_left > 0 && in_block == 0 && block_start < high && high - block_start >= blocks.block) {
       const uint64_t fit = (high - block_start - blocks.block) / blocks.stride + 1;
       add(std::min(fit, blocks_left), blocks.block);
     }
@@ -160,8 +157,8 @@ void Plan::ListBlocks(std::size_t dim, const DimSelection& blocks) {
   out.object_count = out.objects.size();
 }
 
-void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent,
-                       uint64_t first_part, uint64_t elems) {
+void Plan::AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent, uint64_t first_part,
+                       uint64_t elems) {
   Dim& out = dims_[dim];
   const uint64_t object = inner_coord / out.per_object;
   DimChunk chunk;
@@ -269,8 +266,8 @@ bool Plan::ObjectWhole(uint64_t object_ordinal) const {
   for (std::size_t dim = 0; dim < dims_.size(); ++dim) {
     const DimObject object = ObjectAt(dim, indexes[dim]);
     const uint64_t begin = object.coord * grid_->chunk_shape()[dim];
-    const uint64_t live = std::min(grid_->per_object()[dim],
-                                   CeilDiv(grid_->shape()[dim] - begin, grid_->inner_shape()[dim]));
+    const uint64_t live =
+        std::min(grid_->per_object()[dim], CeilDiv(grid_->shape()[dim] - begin, grid_->inner_shape()[dim]));
     if (!object.whole || object.chunk_count != live) return false;
   }
   return true;
@@ -324,8 +321,7 @@ uint64_t Plan::CountBehind(const ChunkTask& task, uint64_t most) const {
   return end > chunks[dim] + 1 ? std::min(most, end - chunks[dim] - 1) : 0;
 }
 
-void Plan::StartPiece(const uint64_t* chunk_indexes, const uint32_t* part_indexes,
-                      Piece* piece) const {
+void Plan::StartPiece(const uint64_t* chunk_indexes, const uint32_t* part_indexes, Piece* piece) const {
   piece->dims = 0;
   piece->chunk_offset_bytes = 0;
   piece->mem_offset_bytes = 0;

@@ -70,8 +70,7 @@ class Plan {
  public:
   // kOutOfRange when the selection leaves the shape, kInvalidArgument when it makes no sense.
   // `grid` and what `layout` refers to must outlive the plan, `selection` too.
-  static Result<Plan> Make(const ChunkGrid& grid, const ChunkLayout& layout,
-                           const Selection& selection);
+  static Result<Plan> Make(const ChunkGrid& grid, const ChunkLayout& layout, const Selection& selection);
 
   // Objects are numbered 0 … objects() - 1 in C order, the chunks of one as well.
   uint64_t objects() const { return objects_; }
@@ -160,8 +159,7 @@ class Plan {
     return dims_[dim].is_range ? 1 : dims_[dim].chunks[chunk].part_count;
   }
   DimObject ObjectAt(std::size_t dim, uint64_t object) const;
-  void AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent,
-                   uint64_t first_part, uint64_t elems);
+  void AddDimChunk(std::size_t dim, uint64_t inner_coord, uint64_t chunk_extent, uint64_t first_part, uint64_t elems);
   Status AddRuns(const RunSelection& runs);
   void AddRun(const Run& run, std::size_t row_dims, std::span<const uint64_t> row_strides);
   void GroupSegments();
@@ -186,13 +184,11 @@ template <typename Visit>
 void Plan::ForEachPiece(const ChunkTask& task, Visit&& visit) const {
   Piece piece;
   if (is_runs_) {
-    const RunChunk& chunk =
-        run_chunks_[run_objects_[task.object_ordinal].first_chunk + task.chunk_ordinal];
+    const RunChunk& chunk = run_chunks_[run_objects_[task.object_ordinal].first_chunk + task.chunk_ordinal];
     for (uint64_t i = 0; i < chunk.segment_count; ++i) {
       const Segment& segment = segments_[chunk.first_segment + i];
       piece.dims = 0;
-      piece.AddDim(segment.elems, run_chunk_stride_bytes_,
-                   static_cast<int64_t>(layout_.elem_bytes));
+      piece.AddDim(segment.elems, run_chunk_stride_bytes_, static_cast<int64_t>(layout_.elem_bytes));
       piece.chunk_offset_bytes = segment.chunk_offset_bytes;
       piece.mem_offset_bytes = static_cast<int64_t>(segment.mem_offset_bytes);
       visit(piece);

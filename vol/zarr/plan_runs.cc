@@ -15,8 +15,7 @@ Status Plan::AddRuns(const RunSelection& runs) {
     const auto end = CheckedAdd(run.array_offset, run.elems);
     if (!end || *end > total_elems) {
       return OutOfRangeError("a run of " + std::to_string(run.elems) + " elements from " +
-                             std::to_string(run.array_offset) + " leaves the array of " +
-                             std::to_string(total_elems));
+                             std::to_string(run.array_offset) + " leaves the array of " + std::to_string(total_elems));
     }
   }
   // Trailing dimensions that every chunk spans whole, laid out as in the array, need no cutting:
@@ -35,9 +34,8 @@ Status Plan::AddRuns(const RunSelection& runs) {
     strides[dim] = stride;
     stride *= shape[dim];
   }
-  run_chunk_stride_bytes_ = row_dims < grid_->rank() || row_dims == 0
-                                ? static_cast<int64_t>(layout_.elem_bytes)
-                                : layout_.strides_bytes[row_dims - 1];
+  run_chunk_stride_bytes_ = row_dims < grid_->rank() || row_dims == 0 ? static_cast<int64_t>(layout_.elem_bytes)
+                                                                      : layout_.strides_bytes[row_dims - 1];
   segments_.reserve(runs.size());
   for (const Run& run : runs) AddRun(run, row_dims, {strides.data(), row_dims});
   GroupSegments();
@@ -91,8 +89,7 @@ void Plan::GroupSegments() {
     RunChunk& chunk = run_chunks_[i];
     chunk.whole = SegmentsCover(chunk);
     const uint64_t object = grid_->ObjectOf(chunk.id);
-    if (run_objects_.empty() ||
-        grid_->ObjectOf(run_chunks_[run_objects_.back().first_chunk].id) != object) {
+    if (run_objects_.empty() || grid_->ObjectOf(run_chunks_[run_objects_.back().first_chunk].id) != object) {
       run_objects_.push_back({i, 0, true});
     }
     ++run_objects_.back().chunk_count;
@@ -126,8 +123,7 @@ bool Plan::SegmentsCover(const RunChunk& chunk) const {
   }
   for (uint64_t i = 0; i < chunk.segment_count; ++i) {
     const Segment& segment = segments_[chunk.first_segment + i];
-    spans.emplace_back(segment.chunk_offset_bytes,
-                       segment.chunk_offset_bytes + segment.elems * stride);
+    spans.emplace_back(segment.chunk_offset_bytes, segment.chunk_offset_bytes + segment.elems * stride);
   }
   std::sort(spans.begin(), spans.end());
   for (std::size_t i = 1; i < spans.size(); ++i) {

@@ -21,8 +21,7 @@ constexpr uint64_t kSmallShardBytes = 16 << 10;
 
 double SinkCostNs(const ReadJob& job, uint64_t bytes) {
   const CodecChain& leaf = job.array->leaf();
-  const double copy =
-      kCopyNsPerByte * static_cast<double>(job.task.elems * job.array->elem_bytes());
+  const double copy = kCopyNsPerByte * static_cast<double>(job.task.elems * job.array->elem_bytes());
   if (leaf.is_identity()) return copy + kCopyNsPerByte * static_cast<double>(bytes);
   if (job.part_bytes == 0) return copy + leaf.decode_cost_ns();
   const codec::PartialDecoding partial = leaf.partial_decoding();
@@ -48,9 +47,7 @@ void DropCached(ReadJob& job) {
 }
 
 // Whether ranges of a chunk are elements, any of which may be read alone (and be absent alone).
-bool HasWindows(const Array::Impl& array) {
-  return array.leaf().is_identity() && !array.leaf().fill_differs();
-}
+bool HasWindows(const Array::Impl& array) { return array.leaf().is_identity() && !array.leaf().fill_differs(); }
 
 }  // namespace
 
@@ -65,13 +62,11 @@ Status ReadBatch::RunAttempts() {
   for (int attempt = 1;; ++attempt) {
     const Status status = RunOnce();
     if (status.ok()) return status;
-    const bool stale =
-        saw_unsettled_ || std::any_of(needs_.begin(), needs_.end(),
-                                      [](const auto& need) { return need.second.from_cache; });
+    const bool stale = saw_unsettled_ || std::any_of(needs_.begin(), needs_.end(),
+                                                     [](const auto& need) { return need.second.from_cache; });
     // A corrupt read through an index from an earlier call may just be a shard that was replaced in
     // a store that cannot tell; and who wrote an object a moment ago may still be at it.
-    const bool retry =
-        status.code() == StatusCode::kChanged || (status.code() == StatusCode::kCorrupt && stale);
+    const bool retry = status.code() == StatusCode::kChanged || (status.code() == StatusCode::kCorrupt && stale);
     if (!retry || attempt == kAttempts) return status;
     ForgetIndexes();
   }
@@ -199,8 +194,7 @@ Status ReadBatch::CheckKept(const IndexNeed& need) {
   if (!need.from_cache || states_.IsStill(*need.array, need.object, need.index->generation)) {
     return OkStatus();
   }
-  return ChangedError(need.array->Describe(need.object * need.array->grid.entries()) +
-                      ": the shard has been changed");
+  return ChangedError(need.array->Describe(need.object * need.array->grid.entries()) + ": the shard has been changed");
 }
 
 Status ReadBatch::ReadIndexesOf(Store* store, std::span<IndexNeed* const> needs) {
@@ -217,9 +211,7 @@ Status ReadBatch::ReadIndexesOf(Store* store, std::span<IndexNeed* const> needs)
       ops[i].sink_cost_ns += SinkCostNs(jobs_[job], sharding.inner.decoded_bytes());
     }
   }
-  auto sink = [&](std::size_t i, const ReadResult& result) {
-    return OnIndex(*needs[i], whole[i] != 0, result);
-  };
+  auto sink = [&](std::size_t i, const ReadResult& result) { return OnIndex(*needs[i], whole[i] != 0, result); };
   return store->ReadBatch(ops, sink, executor_);
 }
 
@@ -230,11 +222,9 @@ Status ReadBatch::OnIndex(IndexNeed& need, bool whole_shard, const ReadResult& r
   loaded->generation = result.generation;
   loaded->settled = result.settled;
   if (!result.settled) saw_unsettled_ = true;
-  auto index = whole_shard ? sharding.IndexOf(*result.bytes)
-                           : sharding.DecodeIndex(*result.bytes, result.object_bytes);
+  auto index = whole_shard ? sharding.IndexOf(*result.bytes) : sharding.DecodeIndex(*result.bytes, result.object_bytes);
   if (!index.ok()) {
-    return index.status().WithContext(
-        need.array->Describe(need.object * need.array->grid.entries()));
+    return index.status().WithContext(need.array->Describe(need.object * need.array->grid.entries()));
   }
   loaded->index = std::move(index).value();
   need.index = std::move(loaded);
@@ -248,8 +238,7 @@ Status ReadBatch::FinishFromShard(const IndexNeed& need, ByteSpan shard) {
     H5ZARR_ASSIGN_OR_RETURN(const Place place, PlaceIn(*need.index, job));
     if (place.absent) continue;
     const ByteSpan bytes = shard.subspan(place.offset, place.length);
-    const Status status =
-        job.array->leaf().is_identity() ? OnWholeIdentity(job, bytes) : OnEncoded(job, bytes);
+    const Status status = job.array->leaf().is_identity() ? OnWholeIdentity(job, bytes) : OnEncoded(job, bytes);
     if (!status.ok()) return status.WithContext(job.array->Describe(job.task.id));
     if (job.loaded && need.index->settled) job.loaded->state = need.index->generation;
     job.done = true;
@@ -381,8 +370,7 @@ void ReadBatch::AddWholeOp(uint32_t job_index, const Place& place) {
 Status ReadBatch::RunLocal() {
   double cost_ns = 0;
   for (uint32_t i : local_jobs_) {
-    cost_ns +=
-        kCopyNsPerByte * static_cast<double>(jobs_[i].task.elems * jobs_[i].array->elem_bytes());
+    cost_ns += kCopyNsPerByte * static_cast<double>(jobs_[i].task.elems * jobs_[i].array->elem_bytes());
   }
   return executor_.ParallelFor(local_jobs_.size(), cost_ns, [this](std::size_t i) -> Status {
     ReadJob& job = jobs_[local_jobs_[i]];
@@ -400,8 +388,7 @@ Status ReadBatch::Scatter(ReadJob& job, const std::byte* elems, uint64_t first_b
   const uint64_t elem_bytes = job.array->elem_bytes();
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
     CopyStrided(elems + (piece.chunk_offset_bytes - first_byte), piece.chunk_strides(),
-                job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(),
-                elem_bytes);
+                job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(), elem_bytes);
   });
   return OkStatus();
 }
@@ -409,8 +396,8 @@ Status ReadBatch::Scatter(ReadJob& job, const std::byte* elems, uint64_t first_b
 void ReadBatch::FillJob(ReadJob& job) const {
   if (!job.plan) return;  // a load: its owner makes the fill
   job.plan->ForEachPiece(job.task, [&](Piece& piece) {
-    job.array->leaf().Fill(job.buffer + piece.mem_offset_bytes, piece.mem_strides(),
-                           piece.counts_span(), piece.chunk_offset_bytes, piece.chunk_strides());
+    job.array->leaf().Fill(job.buffer + piece.mem_offset_bytes, piece.mem_strides(), piece.counts_span(),
+                           piece.chunk_offset_bytes, piece.chunk_strides());
   });
 }
 
@@ -433,8 +420,7 @@ Status ReadBatch::OnData(const ReadOp& op, const DataOp& ref, const ReadResult& 
   } else if (!result.bytes) {
     FillJob(job);
   } else {
-    status = job.array->leaf().is_identity() ? OnWholeIdentity(job, *result.bytes)
-                                             : OnEncoded(job, *result.bytes);
+    status = job.array->leaf().is_identity() ? OnWholeIdentity(job, *result.bytes) : OnEncoded(job, *result.bytes);
   }
   if (job.loaded && result.settled) job.loaded->state = result.generation;
   if (status.ok()) return status;
@@ -506,10 +492,9 @@ Status ReadBatch::OnEncoded(ReadJob& job, ByteSpan bytes) {
   H5ZARR_RETURN_IF_ERROR(DecodeDirect(job, bytes, &done));
   if (done) return OkStatus();
   const bool in_part = job.part_bytes > 0;
-  H5ZARR_ASSIGN_OR_RETURN(Buffer scratch,
-                          scratch_.Take(in_part ? job.part_bytes : leaf.decoded_bytes()));
-  const Status status = in_part ? leaf.DecodePart(bytes, job.part_offset_bytes, scratch.span())
-                                : leaf.DecodeInto(bytes, scratch.span());
+  H5ZARR_ASSIGN_OR_RETURN(Buffer scratch, scratch_.Take(in_part ? job.part_bytes : leaf.decoded_bytes()));
+  const Status status =
+      in_part ? leaf.DecodePart(bytes, job.part_offset_bytes, scratch.span()) : leaf.DecodeInto(bytes, scratch.span());
   if (job.cut_off && status.code() == StatusCode::kCorrupt) {
     job.wants_more = true;
     return OkStatus();

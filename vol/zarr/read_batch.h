@@ -34,8 +34,8 @@ struct ReadJob {
   // What is decoded of the chunk; no bytes: all of it.
   uint64_t part_offset_bytes = 0;
   uint64_t part_bytes = 0;
-  bool cut_off = false;      // only the front of what is stored is read, for the part
-  bool wants_more = false;   // which did not do
+  bool cut_off = false;     // only the front of what is stored is read, for the part
+  bool wants_more = false;  // which did not do
   ChunkCache::Ptr loaded;
 };
 
@@ -110,8 +110,8 @@ class ReadBatch {
   static bool PrefersWhole(const ReadJob& job, const Splits& splits);
   static Split SplitPiece(const Piece& piece, uint64_t elem_bytes);
   bool ExtendsLast(const StoreOps& out, const ReadJob& job, const ReadOp& op) const;
-  void AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece,
-                       uint32_t piece_ordinal, const Split& split);
+  void AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece, uint32_t piece_ordinal,
+                       const Split& split);
   void AddWindowOp(const DataOp& ref, const Place& place, uint64_t window_bytes);
   static void ChoosePart(ReadJob& job);
   static uint64_t FrontBytes(const ReadJob& job, uint64_t stored_bytes);
@@ -146,10 +146,10 @@ class ReadBatch {
   const Array::Impl* last_key_array_ = nullptr;
   uint64_t last_key_object_ = 0;
   ScratchPool scratch_;
-  ObjectStates states_;  // of this attempt
+  ObjectStates states_;                      // of this attempt
   std::atomic<bool> saw_absent_ = false;     // some object was not there
   std::atomic<bool> saw_unsettled_ = false;  // some object has only just been written
-  std::mutex keep_mutex_;  // guards every request's keep_alive while workers run
+  std::mutex keep_mutex_;                    // guards every request's keep_alive while workers run
 };
 
 }  // namespace h5zarr::zarr

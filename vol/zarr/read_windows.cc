@@ -67,8 +67,7 @@ ReadBatch::Split ReadBatch::SplitPiece(const Piece& piece, uint64_t elem_bytes) 
     split.first_dim = 0;
     split.block = piece.elems();
     split.window_bytes = split.block * elem_bytes;
-  } else if (piece.dims > 0 &&
-             piece.chunk_strides_bytes[piece.dims - 1] == static_cast<int64_t>(elem_bytes) &&
+  } else if (piece.dims > 0 && piece.chunk_strides_bytes[piece.dims - 1] == static_cast<int64_t>(elem_bytes) &&
              piece.mem_strides_bytes[piece.dims - 1] == static_cast<int64_t>(elem_bytes)) {
     --split.first_dim;
     split.block = piece.counts[split.first_dim];
@@ -80,9 +79,7 @@ ReadBatch::Split ReadBatch::SplitPiece(const Piece& piece, uint64_t elem_bytes) 
     const auto stride = static_cast<uint64_t>(piece.chunk_strides_bytes[dim]);
     if (stride - split.window_bytes > kGapBytes) break;
     if (split.direct && split.window_bytes >= kLongRowBytes) break;
-    const uint64_t fit = split.window_bytes < kMaxWindowBytes
-                             ? (kMaxWindowBytes - split.window_bytes) / stride + 1
-                             : 1;
+    const uint64_t fit = split.window_bytes < kMaxWindowBytes ? (kMaxWindowBytes - split.window_bytes) / stride + 1 : 1;
     joined = fit < piece.counts[dim];
     if (fit == 1) break;
     split.first_dim = dim;
@@ -95,24 +92,20 @@ ReadBatch::Split ReadBatch::SplitPiece(const Piece& piece, uint64_t elem_bytes) 
   if (split.first_dim < piece.dims) {
     split.windows *= CeilDiv(piece.counts[split.first_dim], split.block);
   }
-  split.cost_ns = static_cast<double>(split.windows) *
-                  ((joined ? kJoinedReadNs : kSeparateReadNs) +
-                   kReadNsPerByte * static_cast<double>(split.window_bytes));
+  split.cost_ns = static_cast<double>(split.windows) * ((joined ? kJoinedReadNs : kSeparateReadNs) +
+                                                        kReadNsPerByte * static_cast<double>(split.window_bytes));
   return split;
 }
 
 // Whether the chunk is better read whole. REQUIRES: the job has a plan.
 bool ReadBatch::PrefersWhole(const ReadJob& job, const Splits& splits) {
   const uint64_t chunk_bytes = job.array->leaf().decoded_bytes();
-  const double byte_ns =
-      kReadNsPerByte + (chunk_bytes > kMaxWindowBytes ? kNewMemoryNsPerByte : 0);
+  const double byte_ns = kReadNsPerByte + (chunk_bytes > kMaxWindowBytes ? kNewMemoryNsPerByte : 0);
   const double whole_ns = kSeparateReadNs + byte_ns * static_cast<double>(chunk_bytes);
   const bool may_read_whole = chunk_bytes <= kMaxWholeBytes;
-  const bool is_little =
-      splits.window_bytes <= chunk_bytes / kLittle && splits.cost_ns < whole_ns;
+  const bool is_little = splits.window_bytes <= chunk_bytes / kLittle && splits.cost_ns < whole_ns;
   const bool is_small = chunk_bytes <= kAlwaysWholeBytes && !is_little;
-  if (!splits.all_direct && may_read_whole &&
-      (is_small || (!job.task.whole && splits.cost_ns > whole_ns))) {
+  if (!splits.all_direct && may_read_whole && (is_small || (!job.task.whole && splits.cost_ns > whole_ns))) {
     return true;
   }
   return job.keep && may_read_whole &&
@@ -158,14 +151,13 @@ bool ReadBatch::ExtendsLast(const StoreOps& out, const ReadJob& job, const ReadO
   const ReadJob& last_job = jobs_[out.refs.back().job];
   return !last.target.empty() && last.range.kind == ByteRange::Kind::kSpan &&
          last.range.offset + last.range.length == op.range.offset &&
-         last.target.data() + last.target.size() == op.target.data() &&
-         last_job.array == job.array &&
+         last.target.data() + last.target.size() == op.target.data() && last_job.array == job.array &&
          job.array->grid.ObjectOf(last_job.task.id) == job.array->grid.ObjectOf(job.task.id);
 }
 
 // One op for each range that the piece falls into.
-void ReadBatch::AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece,
-                                uint32_t piece_ordinal, const Split& split) {
+void ReadBatch::AddPieceWindows(uint32_t job_index, const Place& place, const Piece& piece, uint32_t piece_ordinal,
+                                const Split& split) {
   const bool has_dim = split.first_dim < piece.dims;  // else windows are single elements
   uint64_t at[Piece::kMaxDims + 1];
   std::fill_n(at, split.first_dim + 1, uint64_t{0});
@@ -184,8 +176,7 @@ void ReadBatch::AddPieceWindows(uint32_t job_index, const Place& place, const Pi
     uint64_t window_bytes = split.window_bytes;
     if (has_dim) {
       window.steps = std::min(split.block, piece.counts[split.first_dim] - at[split.first_dim]);
-      window_bytes -= (split.block - window.steps) *
-                      static_cast<uint64_t>(piece.chunk_strides_bytes[split.first_dim]);
+      window_bytes -= (split.block - window.steps) * static_cast<uint64_t>(piece.chunk_strides_bytes[split.first_dim]);
       at[split.first_dim] += split.block;
     }
     AddWindowOp(ref, place, window_bytes);
@@ -220,10 +211,8 @@ void ReadBatch::AddWindowOp(const DataOp& ref, const Place& place, uint64_t wind
   out.refs.push_back(ref);
 }
 
-Status ReadBatch::OnWindow(ReadJob& job, const ReadOp& op, const Window& window,
-                           const ReadResult& result) {
-  if (result.bytes && !job.array->sharding() &&
-      result.object_bytes != job.array->leaf().decoded_bytes() &&
+Status ReadBatch::OnWindow(ReadJob& job, const ReadOp& op, const Window& window, const ReadResult& result) {
+  if (result.bytes && !job.array->sharding() && result.object_bytes != job.array->leaf().decoded_bytes() &&
       !IsCutOffEdge(job, result.object_bytes)) {
     return CorruptError(std::to_string(result.object_bytes) + " bytes stored, expected " +
                         std::to_string(job.array->leaf().decoded_bytes()));
@@ -241,8 +230,8 @@ Status ReadBatch::OnWindow(ReadJob& job, const ReadOp& op, const Window& window,
     const auto mem_strides = piece.mem_strides().subspan(window.first_dim);
     std::byte* target = job.buffer + window.mem_offset_bytes;
     if (result.bytes) {
-      CopyStrided(result.bytes->data(), piece.chunk_strides().subspan(window.first_dim), target,
-                  mem_strides, counts, job.array->elem_bytes());
+      CopyStrided(result.bytes->data(), piece.chunk_strides().subspan(window.first_dim), target, mem_strides, counts,
+                  job.array->elem_bytes());
     } else {
       FillStrided(target, mem_strides, counts, job.array->leaf().fill_elem());
     }

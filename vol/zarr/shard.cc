@@ -20,16 +20,14 @@ struct Assembly {
   Buffer shard;
 };
 
-Result<Assembly> Begin(const CodecChain::Sharding& sharding,
-                       std::span<const std::optional<uint64_t>> sizes,
+Result<Assembly> Begin(const CodecChain::Sharding& sharding, std::span<const std::optional<uint64_t>> sizes,
                        const std::vector<ShardChange>& changes) {
   Assembly assembly;
   H5ZARR_ASSIGN_OR_RETURN(assembly.layout, sharding.Place(sizes));
   if (assembly.layout.empty) return assembly;
   H5ZARR_ASSIGN_OR_RETURN(assembly.shard, Buffer::Allocate(assembly.layout.shard_bytes));
   H5ZARR_RETURN_IF_ERROR(sharding.EncodeIndex(
-      assembly.layout.index,
-      assembly.shard.span().subspan(assembly.layout.index_offset, sharding.index_bytes)));
+      assembly.layout.index, assembly.shard.span().subspan(assembly.layout.index_offset, sharding.index_bytes)));
   for (const ShardChange& change : changes) {
     if (!change.encoded.bytes) continue;
     std::copy_n(change.encoded.bytes->data(), change.encoded.bytes->size(),
@@ -105,8 +103,7 @@ void ShardIndexCache::Clear() {
 }
 
 ByteRange IndexRange(const CodecChain::Sharding& sharding) {
-  return sharding.format.at_start ? ByteRange::Span(0, sharding.index_bytes)
-                                  : ByteRange::Suffix(sharding.index_bytes);
+  return sharding.format.at_start ? ByteRange::Span(0, sharding.index_bytes) : ByteRange::Suffix(sharding.index_bytes);
 }
 
 Result<std::optional<Buffer>> AssembleShard(const CodecChain::Sharding& sharding,
@@ -120,8 +117,8 @@ Result<std::optional<Buffer>> AssembleShard(const CodecChain::Sharding& sharding
   return std::optional<Buffer>(std::move(assembly.shard));
 }
 
-Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key,
-                                const CodecChain::Sharding& sharding, Executor& executor) {
+Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key, const CodecChain::Sharding& sharding,
+                                Executor& executor) {
   auto loaded = std::make_shared<LoadedIndex>();
   bool present = false;
   ReadOp op;
@@ -134,8 +131,7 @@ Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key,
         present = true;
         loaded->generation = result.generation;
         loaded->settled = result.settled;
-        H5ZARR_ASSIGN_OR_RETURN(loaded->index,
-                                sharding.DecodeIndex(*result.bytes, result.object_bytes));
+        H5ZARR_ASSIGN_OR_RETURN(loaded->index, sharding.DecodeIndex(*result.bytes, result.object_bytes));
         return OkStatus();
       },
       executor);

@@ -66,8 +66,8 @@ Result<std::optional<Buffer>> AssembleShard(const CodecChain::Sharding& sharding
 
 // The index of the shard at `key`, fresh; null where there is no shard. kCorrupt for one that is
 // not true. Blocks.
-Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key,
-                                const CodecChain::Sharding& sharding, Executor& executor);
+Result<IndexPtr> ReadShardIndex(Store* store, const std::string& key, const CodecChain::Sharding& sharding,
+                                Executor& executor);
 
 // Rewrites the shard at `key` with `changes` made and every other inner chunk carried over, still
 // encoded; deletes it when nothing is left. A corrupt old shard is an error and stays as it is. The

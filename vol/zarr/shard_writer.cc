@@ -7,8 +7,8 @@
 
 namespace h5zarr::zarr {
 
-ShardWriter::ShardWriter(Store* store, std::string key, const CodecChain::Sharding& sharding,
-                         uint64_t groups, uint64_t max_waiting_bytes, ScratchPool* scratch)
+ShardWriter::ShardWriter(Store* store, std::string key, const CodecChain::Sharding& sharding, uint64_t groups,
+                         uint64_t max_waiting_bytes, ScratchPool* scratch)
     : store_(store),
       key_(std::move(key)),
       sharding_(sharding),
@@ -21,9 +21,7 @@ ShardWriter::ShardWriter(Store* store, std::string key, const CodecChain::Shardi
 
 Status ShardWriter::Put(uint64_t group, EncodedGroup encoded) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] {
-    return !failure_.ok() || group == next_group_ || waiting_bytes_ <= max_waiting_bytes_;
-  });
+  changed_.wait(lock, [&] { return !failure_.ok() || group == next_group_ || waiting_bytes_ <= max_waiting_bytes_; });
   if (!failure_.ok()) return failure_;
   waiting_bytes_ += encoded.bytes.size();
   waiting_.emplace(group, std::move(encoded));
@@ -114,8 +112,7 @@ Status ShardWriter::Finish() {
 // The index stands before what it describes.
 Status ShardWriter::FinishInMemory() {
   H5ZARR_ASSIGN_OR_RETURN(Buffer shard, Buffer::Allocate(end_bytes_));
-  H5ZARR_RETURN_IF_ERROR(
-      sharding_.EncodeIndex(index_, shard.span().first(sharding_.index_bytes)));
+  H5ZARR_RETURN_IF_ERROR(sharding_.EncodeIndex(index_, shard.span().first(sharding_.index_bytes)));
   std::byte* to = shard.data() + sharding_.index_bytes;
   for (EncodedGroup& group : held_) {
     to = std::copy(group.bytes.begin(), group.bytes.end(), to);

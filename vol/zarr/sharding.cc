@@ -15,9 +15,8 @@ Status CheckOffIndex(const codec::ShardIndex& index, uint64_t index_offset, uint
     const uint64_t begin = index[entry].offset;
     const uint64_t end = begin + index[entry].length;
     if (begin < index_offset + index_bytes && end > index_offset) {
-      return CorruptError("shard index entry " + std::to_string(entry) + " [" +
-                          std::to_string(begin) + ", " + std::to_string(end) +
-                          ") lies over the index at " + std::to_string(index_offset));
+      return CorruptError("shard index entry " + std::to_string(entry) + " [" + std::to_string(begin) + ", " +
+                          std::to_string(end) + ") lies over the index at " + std::to_string(index_offset));
     }
   }
   return OkStatus();
@@ -25,33 +24,28 @@ Status CheckOffIndex(const codec::ShardIndex& index, uint64_t index_offset, uint
 
 }  // namespace
 
-Result<codec::ShardIndex> CodecChain::Sharding::DecodeIndex(ByteSpan encoded,
-                                                            uint64_t shard_bytes) const {
+Result<codec::ShardIndex> CodecChain::Sharding::DecodeIndex(ByteSpan encoded, uint64_t shard_bytes) const {
   if (encoded.size() != index_bytes || shard_bytes < index_bytes) {
-    return CorruptError("a shard of " + std::to_string(shard_bytes) +
-                        " bytes cannot hold its index of " + std::to_string(index_bytes) +
-                        " bytes");
+    return CorruptError("a shard of " + std::to_string(shard_bytes) + " bytes cannot hold its index of " +
+                        std::to_string(index_bytes) + " bytes");
   }
   Buffer holder;
   std::vector<uint64_t> sizes = {format.EncodedBytes(entries)};
   for (const auto& codec : index_codecs) sizes.push_back(*codec->EncodedBytes(sizes.back()));
   for (std::size_t i = index_codecs.size(); i-- > 0;) {
     H5ZARR_ASSIGN_OR_RETURN(Buffer decoded, Buffer::Allocate(sizes[i]));
-    H5ZARR_RETURN_IF_ERROR(
-        index_codecs[i]->Decode(encoded, decoded.span()).WithContext("shard index"));
+    H5ZARR_RETURN_IF_ERROR(index_codecs[i]->Decode(encoded, decoded.span()).WithContext("shard index"));
     holder = std::move(decoded);
     encoded = holder.span();
   }
-  H5ZARR_ASSIGN_OR_RETURN(codec::ShardIndex index,
-                          codec::DecodeShardIndex(encoded, entries, format));
+  H5ZARR_ASSIGN_OR_RETURN(codec::ShardIndex index, codec::DecodeShardIndex(encoded, entries, format));
   H5ZARR_RETURN_IF_ERROR(codec::ValidateShardIndex(index, shard_bytes));
   const uint64_t index_offset = format.at_start ? 0 : shard_bytes - index_bytes;
   H5ZARR_RETURN_IF_ERROR(CheckOffIndex(index, index_offset, index_bytes));
   return index;
 }
 
-Status CodecChain::Sharding::EncodeIndex(const codec::ShardIndex& index,
-                                         MutableByteSpan encoded) const {
+Status CodecChain::Sharding::EncodeIndex(const codec::ShardIndex& index, MutableByteSpan encoded) const {
   if (index_codecs.empty()) return codec::EncodeShardIndex(index, format, encoded);
   H5ZARR_ASSIGN_OR_RETURN(Buffer plain, Buffer::Allocate(format.EncodedBytes(entries)));
   H5ZARR_RETURN_IF_ERROR(codec::EncodeShardIndex(index, format, plain.span()));
@@ -72,9 +66,8 @@ Status CodecChain::Sharding::EncodeIndex(const codec::ShardIndex& index,
 
 Result<codec::ShardIndex> CodecChain::Sharding::IndexOf(ByteSpan shard) const {
   if (shard.size() < index_bytes) {
-    return CorruptError("a shard of " + std::to_string(shard.size()) +
-                        " bytes cannot hold its index of " + std::to_string(index_bytes) +
-                        " bytes");
+    return CorruptError("a shard of " + std::to_string(shard.size()) + " bytes cannot hold its index of " +
+                        std::to_string(index_bytes) + " bytes");
   }
   const uint64_t offset = format.at_start ? 0 : shard.size() - index_bytes;
   return DecodeIndex(shard.subspan(offset, index_bytes), shard.size());

@@ -60,9 +60,7 @@ Status RemovedError(const Node& node, const Store& store) {
                 DocumentKey(node) + " has been removed from " + store.Describe() + " while it was open", ENOENT);
 }
 
-Status KeepsChangingError(const std::string& key) {
-  return ChangedError(key + ": another program keeps changing it");
-}
+Status KeepsChangingError(const std::string& key) { return ChangedError(key + ": another program keeps changing it"); }
 
 }  // namespace
 
@@ -118,9 +116,8 @@ Result<bool> Hierarchy::Put(const std::string& key, const std::string& text, std
     H5ZARR_RETURN_IF_ERROR(store_->Delete(key).status());
     *state = Generation();
   } else {
-    H5ZARR_ASSIGN_OR_RETURN(const bool written, there->empty()
-                                                    ? store_->WriteNew(key, AsBytes(text), state)
-                                                    : store_->Replace(key, AsBytes(text), expected, state));
+    H5ZARR_ASSIGN_OR_RETURN(const bool written, there->empty() ? store_->WriteNew(key, AsBytes(text), state)
+                                                               : store_->Replace(key, AsBytes(text), expected, state));
     if (!written) return false;
   }
   *there = text;
@@ -134,8 +131,7 @@ Result<bool> Hierarchy::PutTexts(const Node& node, const MetadataTexts& texts, S
     if (!put) return false;
   }
   if (texts.document == now->document && !now->is_cut) return true;
-  H5ZARR_ASSIGN_OR_RETURN(const bool put,
-                          Put(DocumentKey(node), texts.document, &now->document, &now->document_state));
+  H5ZARR_ASSIGN_OR_RETURN(const bool put, Put(DocumentKey(node), texts.document, &now->document, &now->document_state));
   if (put) now->is_cut = false;
   return put;
 }

@@ -19,8 +19,7 @@ void ForEachSubject(Function&& function) {
       function(*codec);
     }
   }
-  for (const char* order : {R"({"order": [0, 1, 2]})", R"({"order": [2, 0, 1]})",
-                            R"({"order": [2, 1, 0]})"}) {
+  for (const char* order : {R"({"order": [0, 1, 2]})", R"({"order": [2, 0, 1]})", R"({"order": [2, 1, 0]})"}) {
     INFO("transpose " << order);
     const ChunkSpec spec{DType::Uint(4), {3, 5, 7}};
     function(*MakeSubject<ArrayCodec>("transpose", order, spec));
@@ -88,8 +87,7 @@ TEST_CASE("an array codec may be used by many threads at once") {
       threads.emplace_back([&] {
         Bytes encoded(codec.encoded_spec().size_bytes());
         Bytes decoded(data.size());
-        if (!codec.Encode(data, encoded).ok() || !codec.Decode(encoded, decoded).ok() ||
-            decoded != data) {
+        if (!codec.Encode(data, encoded).ok() || !codec.Decode(encoded, decoded).ok() || decoded != data) {
           ++failures;
         }
       });

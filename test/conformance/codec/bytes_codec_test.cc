@@ -30,8 +30,7 @@ bool IsDataError(const Status& status) {
 
 // Headers are where sizes and offsets are: half of the damage goes there.
 Bytes Damaged(Bytes encoded, std::mt19937& random) {
-  const std::size_t reach =
-      random() % 2 == 0 ? std::min<std::size_t>(40, encoded.size()) : encoded.size();
+  const std::size_t reach = random() % 2 == 0 ? std::min<std::size_t>(40, encoded.size()) : encoded.size();
   for (unsigned flips = 1 + random() % 4; flips > 0; --flips) {
     encoded[random() % reach] = static_cast<std::byte>(random());
   }
@@ -138,8 +137,8 @@ TEST_CASE("a target of another size than the data is corrupt") {
   ForEachSubject([&](const ByteSubject&, const BytesCodec& codec) {
     const Bytes data = Ramp(56 * 8);
     const Bytes encoded = EncodeWith(codec, data);
-    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, data.size() / 2,
-                                    data.size() - 1, data.size() + 1, 2 * data.size()}) {
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{1}, data.size() / 2, data.size() - 1, data.size() + 1, 2 * data.size()}) {
       INFO(bytes << " instead of " << data.size() << " bytes");
       CHECK(codec.Decode(encoded, out.Last(bytes)).code() == StatusCode::kCorrupt);
     }

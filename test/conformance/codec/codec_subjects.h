@@ -18,8 +18,8 @@ namespace h5zarr::codec {
 struct ByteSubject {
   const char* name;
   const char* configuration;
-  std::size_t unit_bytes = 1;   // encodes multiples of this only
-  bool keeps_any_bytes = false; // decodes whatever has the right size
+  std::size_t unit_bytes = 1;    // encodes multiples of this only
+  bool keeps_any_bytes = false;  // decodes whatever has the right size
 };
 
 inline constexpr ByteSubject kByteSubjects[] = {
@@ -63,8 +63,7 @@ inline std::vector<ArraySubject> ArraySubjects() {
       {"delta", R"({"dtype": "<i4", "astype": "<i4"})", DType::Int(4)},
       {"delta", R"({"dtype": ">i2", "astype": "<i8"})", DType::Int(2, Endian::kBig)},
       {"numcodecs.delta", R"({"dtype": "<u8"})", DType::Uint(8, Endian::kBig)},
-      {"fixedscaleoffset",
-       R"({"dtype": "<i4", "astype": "<i8", "scale": 1, "offset": 10})", DType::Int(4)},
+      {"fixedscaleoffset", R"({"dtype": "<i4", "astype": "<i8", "scale": 1, "offset": 10})", DType::Int(4)},
       {"astype", R"({"encode_dtype": "<i8", "decode_dtype": "<i4"})", DType::Int(4)},
       {"numcodecs.packbits", R"({})", DType::Bool()},
       {"packbits", R"({})", DType::Bool()},
@@ -78,16 +77,14 @@ inline std::vector<ArraySubject> ArraySubjects() {
 }
 
 template <typename Role>
-std::unique_ptr<Role> MakeSubject(const char* name, const char* configuration,
-                                  const ChunkSpec& spec) {
+std::unique_ptr<Role> MakeSubject(const char* name, const char* configuration, const ChunkSpec& spec) {
   Result<AnyCodec> made = MakeCodec(name, Json::parse(configuration), spec);
   if (!made.ok()) throw std::runtime_error(made.status().message());
   return std::get<std::unique_ptr<Role>>(std::move(made).value());
 }
 
 inline std::unique_ptr<BytesCodec> MakeSubject(const ByteSubject& subject) {
-  return MakeSubject<BytesCodec>(subject.name, subject.configuration,
-                                 ChunkSpec{DType::Uint(1), {1}});
+  return MakeSubject<BytesCodec>(subject.name, subject.configuration, ChunkSpec{DType::Uint(1), {1}});
 }
 
 using Bytes = std::vector<std::byte>;

@@ -20,8 +20,7 @@ class GuardedBuffer {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     usable_bytes_ = (most_bytes / page + 1) * page;
     mapped_bytes_ = usable_bytes_ + page;
-    void* base = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* base = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) throw std::runtime_error("mmap failed");
     base_ = static_cast<std::byte*>(base);
     if (mprotect(base_ + usable_bytes_, page, PROT_NONE) != 0) {

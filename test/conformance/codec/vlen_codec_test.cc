@@ -19,8 +19,7 @@ constexpr VlenSubject kSubjects[] = {
 };
 
 // Sizes are multiples of 4 and the content is text, so that every subject takes them.
-const std::vector<std::string> kTexts = {"", "abcd", "", "\"q\\\n{}[]", "Gr\xc3\xbc\xc3\x9f..",
-                                         std::string(4000, 'x')};
+const std::vector<std::string> kTexts = {"", "abcd", "", "\"q\\\n{}[]", "Gr\xc3\xbc\xc3\x9f..", std::string(4000, 'x')};
 
 std::vector<VlenRef> Refs(const std::vector<std::string>& texts) {
   std::vector<VlenRef> refs;
@@ -42,8 +41,7 @@ void ForEachSubject(std::size_t elems, Function&& function) {
 TEST_CASE("every vlen codec gives back what it encoded") {
   GuardedBuffer in(1 << 16);
   for (std::size_t elems = 0; elems <= kTexts.size(); ++elems) {
-    const std::vector<std::string> texts(kTexts.begin(),
-                                         kTexts.begin() + static_cast<std::ptrdiff_t>(elems));
+    const std::vector<std::string> texts(kTexts.begin(), kTexts.begin() + static_cast<std::ptrdiff_t>(elems));
     ForEachSubject(elems, [&](const VlenCodec& codec) {
       Result<Buffer> encoded = codec.Encode(Refs(texts));
       INFO(encoded.status().message());
@@ -92,8 +90,7 @@ TEST_CASE("damaged vlen data are corrupt or decode within bounds") {
     for (int round = 0; round < 500; ++round) {
       Bytes damaged(encoded.data(), encoded.data() + encoded.size_bytes());
       for (unsigned flips = 1 + random() % 3; flips > 0; --flips) {
-        damaged[random() % std::min<std::size_t>(damaged.size(), 80)] =
-            static_cast<std::byte>(random());
+        damaged[random() % std::min<std::size_t>(damaged.size(), 80)] = static_cast<std::byte>(random());
       }
       std::vector<VlenRef> decoded(kTexts.size());
       Buffer heap;

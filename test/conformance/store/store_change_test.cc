@@ -12,8 +12,7 @@ std::vector<std::string> NamesOf(Store& store, const std::string& prefix) {
   const auto entries = store.List(prefix);
   REQUIRE(entries.ok());
   std::vector<std::string> names;
-  for (const ListEntry& entry : *entries)
-    names.push_back(entry.name + (entry.is_prefix ? "/" : ""));
+  for (const ListEntry& entry : *entries) names.push_back(entry.name + (entry.is_prefix ? "/" : ""));
   return names;
 }
 
@@ -34,8 +33,7 @@ TEST_CASE("store: a listing has the names directly below, sorted bytewise", "[st
   for (const char* key : {"b", "a/x/1", "a/x/2", "a/y", "a-b/z", "B", "\xc3\xa9", ".zgroup"}) {
     store.Put(key, "1");
   }
-  CHECK(NamesOf(*store, "") ==
-        std::vector<std::string>{".zgroup", "B", "a/", "a-b/", "b", "\xc3\xa9"});
+  CHECK(NamesOf(*store, "") == std::vector<std::string>{".zgroup", "B", "a/", "a-b/", "b", "\xc3\xa9"});
   CHECK(NamesOf(*store, "a") == std::vector<std::string>{"x/", "y"});
   CHECK(NamesOf(*store, "none").empty());
   CHECK(NamesOf(*store, "b").empty());
@@ -118,8 +116,7 @@ TEST_CASE("store: deleting a prefix keeps its neighbours", "[store]") {
   CHECK(store.Get("b") == "1");
 }
 
-TEST_CASE("store: deleting the root's prefix empties the store, which can be used again",
-          "[store]") {
+TEST_CASE("store: deleting the root's prefix empties the store, which can be used again", "[store]") {
   EachStore store;
   CHECK(store->DeletePrefix("").ok());
   store.Put("a/b", "1");
@@ -140,8 +137,7 @@ TEST_CASE("store: renaming moves everything below, making parents", "[store]") {
         std::map<std::string, uint64_t>{{"new/place/zarr.json", 2}, {"new/place/c/0", 1}, {"ab", 1}});
 }
 
-TEST_CASE("store: renaming refuses an existing target, a missing source and its own inside",
-          "[store]") {
+TEST_CASE("store: renaming refuses an existing target, a missing source and its own inside", "[store]") {
   EachStore store;
   store.Put("a/x", "1");
   store.Put("b/x", "2");

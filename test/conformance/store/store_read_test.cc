@@ -11,8 +11,7 @@ namespace {
 
 std::string Letters(std::size_t count_bytes) {
   std::string text(count_bytes, ' ');
-  for (std::size_t i = 0; i < count_bytes; ++i)
-    text[i] = static_cast<char>('a' + (i * 7 + i / 97) % 26);
+  for (std::size_t i = 0; i < count_bytes; ++i) text[i] = static_cast<char>('a' + (i * 7 + i / 97) % 26);
   return text;
 }
 
@@ -58,9 +57,7 @@ TEST_CASE("store: malformed keys are refused by every operation", "[store]") {
   EachStore store;
   for (const std::string key : {"/a", "a/", "a//b", ".", "..", "a/../b", "a/./b"}) {
     INFO(key);
-    const auto refused = [](const Status& status) {
-      return status.code() == StatusCode::kInvalidArgument;
-    };
+    const auto refused = [](const Status& status) { return status.code() == StatusCode::kInvalidArgument; };
     CHECK(refused(store->Read(key).status()));
     CHECK(refused(store->Write(key, {})));
     CHECK(refused(store->Delete(key).status()));
@@ -79,10 +76,10 @@ TEST_CASE("store: a batch delivers whole objects, spans and suffixes", "[store]"
   EachStore store;
   store.Put("k", "0123456789");
   std::string target(4, '?');
-  const Delivered got = ReadAll(
-      *store, {Op("k", ByteRange::Whole()), Op("k", ByteRange::Span(2, 3)),
-               Op("k", ByteRange::Suffix(4)), Op("gone", ByteRange::Whole()),
-               Op("k", ByteRange::Span(6, 4), Into(target)), Op("k", ByteRange::Span(10, 0))});
+  const Delivered got =
+      ReadAll(*store, {Op("k", ByteRange::Whole()), Op("k", ByteRange::Span(2, 3)), Op("k", ByteRange::Suffix(4)),
+                       Op("gone", ByteRange::Whole()), Op("k", ByteRange::Span(6, 4), Into(target)),
+                       Op("k", ByteRange::Span(10, 0))});
   INFO(got.status.message());
   REQUIRE(got.status.ok());
   CHECK(got.calls == 6);
@@ -136,8 +133,8 @@ TEST_CASE("store: a very large target is filled whole and delivered once", "[sto
   store.Put("raw", object);
   std::string whole(object.size(), '?');
   std::string part(object.size() - 1000, '?');
-  const Delivered got = ReadAll(*store, {Op("raw", ByteRange::Whole(), Into(whole)),
-                                         Op("raw", ByteRange::Span(500, part.size()), Into(part))});
+  const Delivered got = ReadAll(
+      *store, {Op("raw", ByteRange::Whole(), Into(whole)), Op("raw", ByteRange::Span(500, part.size()), Into(part))});
   REQUIRE(got.status.ok());
   CHECK(got.calls == 2);
   CHECK((whole == object));
@@ -153,9 +150,8 @@ TEST_CASE("store: an object shorter than its range is corrupt, and named", "[sto
   store.Put("k", "0123456789");
   std::string target(11, '?');
   for (const ReadOp& op :
-       {Op("k", ByteRange::Span(5, 6)), Op("k", ByteRange::Span(11, 0)),
-        Op("k", ByteRange::Suffix(11)), Op("k", ByteRange::Whole(), Into(target)),
-        Op("k", ByteRange::Span(1ull << 62, 1ull << 61)),
+       {Op("k", ByteRange::Span(5, 6)), Op("k", ByteRange::Span(11, 0)), Op("k", ByteRange::Suffix(11)),
+        Op("k", ByteRange::Whole(), Into(target)), Op("k", ByteRange::Span(1ull << 62, 1ull << 61)),
         Op("k", ByteRange::Span(0, 11), Into(target))}) {
     const Delivered got = ReadAll(*store, {op});
     CHECK(got.status.code() == StatusCode::kCorrupt);
@@ -169,8 +165,7 @@ TEST_CASE("store: one short range among good ones fails the batch", "[store]") {
   EachStore store;
   store.Put("k", "0123456789");
   const Delivered got =
-      ReadAll(*store, {Op("k", ByteRange::Span(0, 2)), Op("k", ByteRange::Span(4, 2)),
-                       Op("k", ByteRange::Span(8, 3))});
+      ReadAll(*store, {Op("k", ByteRange::Span(0, 2)), Op("k", ByteRange::Span(4, 2)), Op("k", ByteRange::Span(8, 3))});
   CHECK(got.status.code() == StatusCode::kCorrupt);
 }
 
@@ -178,10 +173,9 @@ TEST_CASE("store: ranges beyond any object and targets of another size are refus
   EachStore store;
   store.Put("k", "0123456789");
   std::string target(3, '?');
-  for (const ReadOp& op :
-       {Op("k", ByteRange::Span(UINT64_MAX, 2)), Op("k", ByteRange::Span(2, UINT64_MAX)),
-        Op("k", ByteRange::Suffix(UINT64_MAX)), Op("k", ByteRange::Span(0, 4), Into(target)),
-        Op("k", ByteRange::Suffix(2), Into(target))}) {
+  for (const ReadOp& op : {Op("k", ByteRange::Span(UINT64_MAX, 2)), Op("k", ByteRange::Span(2, UINT64_MAX)),
+                           Op("k", ByteRange::Suffix(UINT64_MAX)), Op("k", ByteRange::Span(0, 4), Into(target)),
+                           Op("k", ByteRange::Suffix(2), Into(target))}) {
     CHECK(ReadAll(*store, {op}).status.code() == StatusCode::kInvalidArgument);
   }
 }
@@ -253,8 +247,7 @@ TEST_CASE("store: a sink's failure or exception ends the batch", "[store]") {
     CHECK(failed.message() == "bad chunk");
     CHECK(calls < 200);
     const Status thrown = store->ReadBatch(
-        ops, [](std::size_t, const ReadResult&) -> Status { throw std::runtime_error("thrown"); },
-        executor);
+        ops, [](std::size_t, const ReadResult&) -> Status { throw std::runtime_error("thrown"); }, executor);
     CHECK(thrown.code() == StatusCode::kInternal);
   }
 }

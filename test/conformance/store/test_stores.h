@@ -21,8 +21,8 @@ namespace h5zarr {
 class EachStore {
  public:
   EachStore() {
-    kind_ = GENERATE(as<std::string>(), "memory", "local", "local durable", "local uncoalesced", "local direct",
-                     "traced");
+    kind_ =
+        GENERATE(as<std::string>(), "memory", "local", "local durable", "local uncoalesced", "local direct", "traced");
     LocalStoreOptions options;
     options.durable = kind_ == "local durable";
     if (kind_ == "local uncoalesced") options.coalesce_max_bytes = 0;
@@ -80,8 +80,7 @@ inline Delivered ReadAll(Store& store, std::vector<ReadOp>& ops, Executor& execu
   const auto sink = [&](std::size_t index, const ReadResult& result) {
     const std::lock_guard<std::mutex> lock(mutex);
     ++delivered.calls;
-    delivered.texts[index] =
-        result.bytes ? std::optional<std::string>(AsText(*result.bytes)) : std::nullopt;
+    delivered.texts[index] = result.bytes ? std::optional<std::string>(AsText(*result.bytes)) : std::nullopt;
     delivered.generations[index] = result.generation;
     delivered.object_bytes[index] = result.object_bytes;
     return OkStatus();

@@ -17,18 +17,16 @@ std::vector<std::byte> Numbered(std::size_t count_bytes) {
 }
 
 // The definition, one element at a time.
-void CopyByDefinition(const std::byte* source, std::span<const int64_t> source_strides,
-                      std::byte* target, std::span<const int64_t> target_strides,
-                      std::span<const uint64_t> counts, uint64_t elem_bytes) {
+void CopyByDefinition(const std::byte* source, std::span<const int64_t> source_strides, std::byte* target,
+                      std::span<const int64_t> target_strides, std::span<const uint64_t> counts, uint64_t elem_bytes) {
   if (counts.empty()) {
     std::memcpy(target, source, elem_bytes);
     return;
   }
   for (uint64_t i = 0; i < counts[0]; ++i) {
-    CopyByDefinition(source + static_cast<int64_t>(i) * source_strides[0],
-                     source_strides.subspan(1),
-                     target + static_cast<int64_t>(i) * target_strides[0],
-                     target_strides.subspan(1), counts.subspan(1), elem_bytes);
+    CopyByDefinition(source + static_cast<int64_t>(i) * source_strides[0], source_strides.subspan(1),
+                     target + static_cast<int64_t>(i) * target_strides[0], target_strides.subspan(1), counts.subspan(1),
+                     elem_bytes);
   }
 }
 
@@ -72,10 +70,9 @@ TEST_CASE("strided copy equals its definition for random layouts") {
     const std::vector<std::byte> source = Numbered(from.span_bytes);
     std::vector<std::byte> expected(to.span_bytes, std::byte{0xee});
     std::vector<std::byte> target = expected;
-    CopyByDefinition(source.data() + from.base, from.strides, expected.data() + to.base, to.strides,
-                     counts, elem_bytes);
-    CopyStrided(source.data() + from.base, from.strides, target.data() + to.base, to.strides,
-                counts, elem_bytes);
+    CopyByDefinition(source.data() + from.base, from.strides, expected.data() + to.base, to.strides, counts,
+                     elem_bytes);
+    CopyStrided(source.data() + from.base, from.strides, target.data() + to.base, to.strides, counts, elem_bytes);
     INFO("round " << round);
     REQUIRE(target == expected);
   }
@@ -93,8 +90,7 @@ TEST_CASE("strided fill equals copying the value to every element") {
     const std::vector<int64_t> still(counts.size(), 0);
     std::vector<std::byte> expected(to.span_bytes, std::byte{0xee});
     std::vector<std::byte> target = expected;
-    CopyByDefinition(value.data(), still, expected.data() + to.base, to.strides, counts,
-                     elem_bytes);
+    CopyByDefinition(value.data(), still, expected.data() + to.base, to.strides, counts, elem_bytes);
     FillStrided(target.data() + to.base, to.strides, counts, value);
     INFO("round " << round);
     REQUIRE(target == expected);
@@ -104,8 +100,7 @@ TEST_CASE("strided fill equals copying the value to every element") {
 TEST_CASE("rank 0 copies a single element") {
   const uint32_t source = 0xdeadbeef;
   uint32_t target = 0;
-  CopyStrided(reinterpret_cast<const std::byte*>(&source), {},
-              reinterpret_cast<std::byte*>(&target), {}, {}, 4);
+  CopyStrided(reinterpret_cast<const std::byte*>(&source), {}, reinterpret_cast<std::byte*>(&target), {}, {}, 4);
   CHECK(target == source);
 }
 
@@ -125,8 +120,8 @@ TEST_CASE("a source stride of zero repeats the element") {
   const std::vector<int64_t> from = {0, 0};
   const std::vector<int64_t> to = {6, 2};
   const std::vector<uint64_t> counts = {2, 3};
-  CopyStrided(reinterpret_cast<const std::byte*>(&source), from,
-              reinterpret_cast<std::byte*>(target.data()), to, counts, 2);
+  CopyStrided(reinterpret_cast<const std::byte*>(&source), from, reinterpret_cast<std::byte*>(target.data()), to,
+              counts, 2);
   CHECK(target == std::vector<uint16_t>(6, 0x1234));
 }
 

@@ -55,8 +55,7 @@ TEST_CASE("a zstd frame without a content size decodes") {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
   Bytes encoded(ZSTD_compressBound(data.size()));
-  encoded.resize(
-      ZSTD_compress2(context, encoded.data(), encoded.size(), data.data(), data.size()));
+  encoded.resize(ZSTD_compress2(context, encoded.data(), encoded.size(), data.data(), data.size()));
   ZSTD_freeCCtx(context);
   REQUIRE(ZSTD_getFrameContentSize(encoded.data(), encoded.size()) == ZSTD_CONTENTSIZE_UNKNOWN);
   const auto codec = Make("zstd");
@@ -186,18 +185,15 @@ TEST_CASE("transpose puts dimension order[i] at place i") {
   CHECK(codec->encoded_spec().shape == std::vector<uint64_t>{3, 2});
   REQUIRE(codec->transpose_order().size() == 2);
   CHECK(codec->transpose_order()[0] == 1);
-  const Bytes decoded = {std::byte{0}, std::byte{1}, std::byte{2},
-                         std::byte{3}, std::byte{4}, std::byte{5}};
+  const Bytes decoded = {std::byte{0}, std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}};
   Bytes encoded(6);
   REQUIRE(codec->Encode(decoded, encoded).ok());
-  CHECK(encoded == Bytes{std::byte{0}, std::byte{3}, std::byte{1},
-                         std::byte{4}, std::byte{2}, std::byte{5}});
+  CHECK(encoded == Bytes{std::byte{0}, std::byte{3}, std::byte{1}, std::byte{4}, std::byte{2}, std::byte{5}});
 }
 
 TEST_CASE("json2 nested deeper than 200 levels is corrupt") {
   const auto codec = MakeSubject<VlenCodec>("json2", "{}", ChunkSpec{DType::String(), {1}});
-  const std::string text =
-      "[" + std::string(5000, '[') + std::string(5000, ']') + ",\"|O\",[1]]";
+  const std::string text = "[" + std::string(5000, '[') + std::string(5000, ']') + ",\"|O\",[1]]";
   std::vector<VlenRef> elems(1);
   Buffer heap;
   const Status status = codec->Decode(AsBytes(text), elems, &heap);
@@ -209,9 +205,9 @@ TEST_CASE("json2 whose nesting contradicts its shape is corrupt") {
   const auto codec = MakeSubject<VlenCodec>("json2", "{}", ChunkSpec{DType::String(), {2, 2}});
   std::vector<VlenRef> elems(4);
   Buffer heap;
-  for (const char* text : {R"([["a","b"],["c"],"|O",[2,2]])", R"(["a","b","c","d","|O",[2,2]])",
-                           R"([["a","b"],["c","d"],"|O",[2,3]])", R"(["|O",[2,2]])",
-                           R"([["a","b"],["c","d"],"|O",[-2,2]])"}) {
+  for (const char* text :
+       {R"([["a","b"],["c"],"|O",[2,2]])", R"(["a","b","c","d","|O",[2,2]])", R"([["a","b"],["c","d"],"|O",[2,3]])",
+        R"(["|O",[2,2]])", R"([["a","b"],["c","d"],"|O",[-2,2]])"}) {
     INFO(text);
     CHECK(codec->Decode(AsBytes(text), elems, &heap).code() == StatusCode::kCorrupt);
   }

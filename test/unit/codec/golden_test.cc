@@ -133,8 +133,7 @@ TEST_CASE("vlen codecs decode what numcodecs wrote, and encode as it does") {
     REQUIRE(status.ok());
     for (std::size_t i = 0; i < elems.size(); ++i) {
       CHECK(ToHex(ByteSpan(elems[i].data, elems[i].size_bytes)) ==
-            golden.json[golden.json.contains("decoded") ? "decoded" : "input"][i]
-                .get<std::string>());
+            golden.json[golden.json.contains("decoded") ? "decoded" : "input"][i].get<std::string>());
     }
     Result<Buffer> again = codec.Encode(elems);
     REQUIRE(again.ok());

@@ -42,12 +42,10 @@ TEST_CASE("an LZF stream that breaks off or points before its start is corrupt")
 }
 
 TEST_CASE("an LZ4 chunk of blocks, one of them stored, decodes") {
-  const Bytes encoded = Of({0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3, 0, 0, 0, 3, 'a', 'b', 'c', 0, 0, 0, 2,
-                            'd', 'e'});
+  const Bytes encoded = Of({0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3, 0, 0, 0, 3, 'a', 'b', 'c', 0, 0, 0, 2, 'd', 'e'});
   CHECK(Decodes("hdf5_lz4", encoded, Of({'a', 'b', 'c', 'd', 'e'})));
   for (std::size_t size = 0; size < encoded.size(); ++size) {
-    CHECK(Failure("hdf5_lz4", Bytes(encoded.begin(), encoded.begin() + size), 5) ==
-          StatusCode::kCorrupt);
+    CHECK(Failure("hdf5_lz4", Bytes(encoded.begin(), encoded.begin() + size), 5) == StatusCode::kCorrupt);
   }
   Bytes no_block_size = encoded;
   no_block_size[11] = std::byte{0};

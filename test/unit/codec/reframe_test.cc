@@ -46,7 +46,12 @@ TEST_CASE("what a gzip head may hold besides is left out") {
   const Buffer plain = Encoded(DeflateFraming::kGzip, text);
   std::string member(AsText(plain.span()));
   member[3] = 4 | 8 | 16 | 2;  // extra field, name, comment, checksum of the head
-  member.insert(10, std::string("\x03\x00" "abc" "name\0" "comment\0" "\x12\x34", 20));
+  member.insert(10, std::string("\x03\x00"
+                                "abc"
+                                "name\0"
+                                "comment\0"
+                                "\x12\x34",
+                                20));
   const Buffer zlib = GzipToZlib(AsBytes(member), room).value();
   CHECK(Decoded(DeflateFraming::kZlib, zlib, text.size()) == text);
 }
@@ -59,8 +64,7 @@ TEST_CASE("several members are refused, and what is damaged or of another size i
   CHECK(GzipToZlib(AsBytes(member + empty), room).status().code() == StatusCode::kUnsupported);
   CHECK(GzipToZlib(AsBytes(empty + member), room).status().code() == StatusCode::kUnsupported);
   CHECK(GzipToZlib(AsBytes(empty), room).status().code() == StatusCode::kCorrupt);
-  CHECK(GzipToZlib(AsBytes(member.substr(0, member.size() - 1)), room).status().code() ==
-        StatusCode::kCorrupt);
+  CHECK(GzipToZlib(AsBytes(member.substr(0, member.size() - 1)), room).status().code() == StatusCode::kCorrupt);
   std::string wrong = member;
   wrong[wrong.size() - 6] ^= 1;  // its checksum
   CHECK(GzipToZlib(AsBytes(wrong), room).status().code() == StatusCode::kCorrupt);

@@ -21,8 +21,8 @@ bool Mentions(const Status& status, const char* word) {
 }
 
 TEST_CASE("a codec is known with and without numcodecs' prefix") {
-  for (const char* name : {"gzip", "zlib", "zstd", "blosc", "lz4", "bz2", "lzma", "shuffle",
-                           "crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"}) {
+  for (const char* name : {"gzip", "zlib", "zstd", "blosc", "lz4", "bz2", "lzma", "shuffle", "crc32c", "crc32",
+                           "adler32", "fletcher32", "jenkins_lookup3"}) {
     INFO(name);
     CHECK(Make(name, "null").ok());
     CHECK(Make((std::string("numcodecs.") + name).c_str(), "{}").ok());
@@ -36,8 +36,8 @@ TEST_CASE("an unknown codec is unsupported and named") {
 }
 
 TEST_CASE("codecs that exist elsewhere only are unsupported and named") {
-  for (const char* name : {"numcodecs.pcodec", "numcodecs.zfpy", "zfp", "n5_default", "categorize",
-                           "msgpack2", "reshape"}) {
+  for (const char* name :
+       {"numcodecs.pcodec", "numcodecs.zfpy", "zfp", "n5_default", "categorize", "msgpack2", "reshape"}) {
     const Status status = Make(name, "{}", kStrings);
     CHECK(status.code() == StatusCode::kUnsupported);
     CHECK(Mentions(status, name));
@@ -75,7 +75,11 @@ TEST_CASE("a member that is null counts as absent") {
 }
 
 TEST_CASE("a member of the wrong type or out of range is named with its value") {
-  struct Case { const char* name; const char* configuration; const char* member; };
+  struct Case {
+    const char* name;
+    const char* configuration;
+    const char* member;
+  };
   constexpr Case kCases[] = {
       {"gzip", R"({"level": 10})", "level"},
       {"gzip", R"({"level": "high"})", "level"},
@@ -142,16 +146,14 @@ TEST_CASE("vlen codecs refuse elements of fixed size") {
 TEST_CASE("the packbits of zarr-extensions is not taken for numcodecs'") {
   const ChunkSpec bools{DType::Bool(), {8}};
   CHECK(Make("packbits", R"({"padding_encoding": "none"})", bools).ok());
-  CHECK(Make("numcodecs.packbits", R"({"padding_encoding": "none"})", bools).code() ==
-        StatusCode::kInvalidArgument);
+  CHECK(Make("numcodecs.packbits", R"({"padding_encoding": "none"})", bools).code() == StatusCode::kInvalidArgument);
   CHECK(Make("packbits", R"({"padding_encoding": "some"})", bools).code() == StatusCode::kInvalidArgument);
   CHECK(Make("packbits", R"({"first_bit": 1, "last_bit": 0})").code() == StatusCode::kInvalidArgument);
   CHECK(Make("packbits", R"({"last_bit": 1})", bools).code() == StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("numcodecs' lzma filters with a hostile dictionary are refused at once") {
-  CHECK(Make("lzma", R"({"format": 3, "filters": [{"id": 33, "dict_size": 4294967295}]})").code() !=
-        StatusCode::kOk);
+  CHECK(Make("lzma", R"({"format": 3, "filters": [{"id": 33, "dict_size": 4294967295}]})").code() != StatusCode::kOk);
 }
 
 TEST_CASE("numcodecs' byte order is the array's in Zarr v3 and the configuration's in v2") {

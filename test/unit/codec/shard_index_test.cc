@@ -31,10 +31,9 @@ TEST_CASE("a shard index comes back in every format") {
 TEST_CASE("a shard index has the bytes zarr-python writes") {
   const ShardIndex index = {{0, 5}, {}};
   const auto encoded = Encoded(index, {});
-  const unsigned char expected[] = {0,    0,    0,    0,    0,    0,    0,    0,    5,
-                                    0,    0,    0,    0,    0,    0,    0,    0xff, 0xff,
-                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                    0xff, 0xff, 0xff, 0xff, 0xff, 0x04, 0xc5, 0x66, 0x7f};
+  const unsigned char expected[] = {0,    0,    0,    0,    0,    0,    0,    0,    5,    0,    0,    0,
+                                    0,    0,    0,    0,    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x04, 0xc5, 0x66, 0x7f};
   REQUIRE(encoded.size() == sizeof(expected));
   for (std::size_t i = 0; i < sizeof(expected); ++i) {
     CHECK(static_cast<unsigned>(encoded[i]) == expected[i]);
@@ -68,11 +67,14 @@ TEST_CASE("a shard index with one bit wrong is corrupt") {
 }
 
 TEST_CASE("a place outside the shard is corrupt and named") {
-  struct Case { ShardEntry entry; bool valid; };
+  struct Case {
+    ShardEntry entry;
+    bool valid;
+  };
   const Case cases[] = {
-      {{0, 100}, true},  {{100, 0}, true},           {{99, 1}, true},          {{99, 2}, false},
-      {{101, 0}, false}, {{UINT64_MAX, 5}, false},   {{5, UINT64_MAX}, false}, {{}, true},
-      {{1, UINT64_MAX - 1}, false},
+      {{0, 100}, true},         {{100, 0}, true},  {{99, 1}, true},
+      {{99, 2}, false},         {{101, 0}, false}, {{UINT64_MAX, 5}, false},
+      {{5, UINT64_MAX}, false}, {{}, true},        {{1, UINT64_MAX - 1}, false},
   };
   for (const Case& one : cases) {
     INFO(one.entry.offset << " + " << one.entry.length);

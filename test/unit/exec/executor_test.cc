@@ -129,12 +129,11 @@ TEST_CASE("the first failure is returned and later tasks are skipped") {
 TEST_CASE("an exception in a task becomes a failure") {
   Executor executor(2);
   for (const double cost_ns : {0.0, kCostly}) {
-    const Status thrown = executor.ParallelFor(
-        50, cost_ns, [](std::size_t) -> Status { throw std::runtime_error("broken"); });
+    const Status thrown =
+        executor.ParallelFor(50, cost_ns, [](std::size_t) -> Status { throw std::runtime_error("broken"); });
     CHECK(thrown.code() == StatusCode::kInternal);
     CHECK(thrown.message().find("broken") != std::string::npos);
-    const Status no_memory =
-        executor.ParallelFor(50, cost_ns, [](std::size_t) -> Status { throw std::bad_alloc(); });
+    const Status no_memory = executor.ParallelFor(50, cost_ns, [](std::size_t) -> Status { throw std::bad_alloc(); });
     CHECK(no_memory.code() == StatusCode::kNoSpace);
     const Status odd = executor.ParallelFor(50, cost_ns, [](std::size_t) -> Status { throw 7; });
     CHECK(odd.code() == StatusCode::kInternal);

@@ -24,8 +24,7 @@ TEST_CASE("every inner codec survives words, codec and words") {
   const std::vector<uint64_t> chunk = {8, 6};
   for (const unsigned codec :
        {H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 9), H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, 22),
-        H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, -7), kBloscZstdBits,
-        H5ZARR_SHARD_CODEC(H5ZARR_SHARD_CRC32C, 0)}) {
+        H5ZARR_SHARD_CODEC(H5ZARR_SHARD_ZSTD, -7), kBloscZstdBits, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_CRC32C, 0)}) {
     const Words words = {H5ZARR_SHARD_VERSION | H5ZARR_SHARD_INDEX_AT_START, 2, 4, 3, codec};
     const Result<Sharding> sharding = ShardingFromWords(words, DType::Int(4), chunk);
     REQUIRE(sharding.ok());
@@ -105,11 +104,10 @@ TEST_CASE("words without all of what the library appends are refused") {
 
 TEST_CASE("words that make no sense are refused") {
   const std::vector<uint64_t> chunk = {8};
-  for (const Words& words : {Words{}, Words{1}, Words{2, 1, 4}, Words{1, 2, 4}, Words{1, 1},
-                             Words{1, 1, 0}, Words{1, 1, 3}, Words{1, 1, 4, 99}, Words{0x201, 1, 4},
-                             Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 10)},
-                             Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_BLOSC, 5 + 16 * 9)},
-                             Words{1 | (9u << 16), 0xffffffff}}) {
+  for (const Words& words :
+       {Words{}, Words{1}, Words{2, 1, 4}, Words{1, 2, 4}, Words{1, 1}, Words{1, 1, 0}, Words{1, 1, 3},
+        Words{1, 1, 4, 99}, Words{0x201, 1, 4}, Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 10)},
+        Words{1, 1, 4, H5ZARR_SHARD_CODEC(H5ZARR_SHARD_BLOSC, 5 + 16 * 9)}, Words{1 | (9u << 16), 0xffffffff}}) {
     const Result<Sharding> sharding = ShardingFromWords(words, DType::Int(4), chunk);
     REQUIRE(!sharding.ok());
     CHECK(sharding.status().code() == StatusCode::kInvalidArgument);

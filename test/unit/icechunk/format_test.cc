@@ -16,9 +16,7 @@
 namespace h5zarr::icechunk {
 namespace {
 
-std::filesystem::path GoldenRepository() {
-  return std::filesystem::path(H5ZARR_GOLDEN) / "icechunk/repo.icechunk";
-}
+std::filesystem::path GoldenRepository() { return std::filesystem::path(H5ZARR_GOLDEN) / "icechunk/repo.icechunk"; }
 
 NodeId NodeNumber(uint8_t number) {
   NodeId id;
@@ -200,8 +198,7 @@ TEST_CASE("an envelope of another type, version or compression is refused") {
   CHECK(changed(36, 3) == StatusCode::kUnsupported);
   CHECK(changed(38, 2) == StatusCode::kUnsupported);
   for (std::size_t bytes = 0; bytes < good->size_bytes(); ++bytes) {
-    CHECK(OpenEnvelope("k", good->span().first(bytes), FileType::kManifest).status().code() ==
-          StatusCode::kCorrupt);
+    CHECK(OpenEnvelope("k", good->span().first(bytes), FileType::kManifest).status().code() == StatusCode::kCorrupt);
   }
 }
 
@@ -221,9 +218,12 @@ void UseAll(FileType type, ByteSpan file) {
 
 TEST_CASE("hostile FlatBuffers are refused or harmless") {
   // Changed behind the compression, where a changed byte is not noticed before the verifier.
-  const struct { const char* folder; FileType type; } kinds[] = {
-      {"snapshots", FileType::kSnapshot}, {"manifests", FileType::kManifest},
-      {"transactions", FileType::kTransactionLog}};
+  const struct {
+    const char* folder;
+    FileType type;
+  } kinds[] = {{"snapshots", FileType::kSnapshot},
+               {"manifests", FileType::kManifest},
+               {"transactions", FileType::kTransactionLog}};
   std::mt19937 random(11);
   for (const auto& kind : kinds) {
     for (const auto& entry : std::filesystem::directory_iterator(GoldenRepository() / kind.folder)) {

@@ -1,10 +1,11 @@
 // Repositories in stores: made, changed and read; and one snapshot shown as a store.
+#include "icechunk/repository.h"
+
 #include <cstring>
 
 #include "catch.h"
 #include "icechunk/content_hash.h"
 #include "icechunk/icechunk_store.h"
-#include "icechunk/repository.h"
 #include "store/local_store.h"
 #include "store/memory_store.h"
 #include "store/traced_store.h"

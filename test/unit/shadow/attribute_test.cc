@@ -35,8 +35,7 @@ Handle Space(std::vector<hsize_t> dims) {
 AttributeValue Value(hid_t type, Handle space, const void* bytes) {
   const hssize_t elems = H5Sget_simple_extent_npoints(space.get());
   const std::size_t size_bytes = H5Tget_size(type) * static_cast<std::size_t>(elems);
-  Result<Buffer> buffer =
-      Buffer::CopyOf(ByteSpan(static_cast<const std::byte*>(bytes), size_bytes));
+  Result<Buffer> buffer = Buffer::CopyOf(ByteSpan(static_cast<const std::byte*>(bytes), size_bytes));
   REQUIRE(buffer.ok());
   return AttributeValue(Handle(H5Tcopy(type)), std::move(space), std::move(buffer).value());
 }
@@ -80,8 +79,7 @@ AttributeValue RoundTrip(const AttributeValue& value) {
   CHECK(second.description == json.description);
   if (!HoldsVlenOrReference(value.type())) {
     const std::size_t size_bytes =
-        H5Tget_size(value.type()) *
-        static_cast<std::size_t>(H5Sget_simple_extent_npoints(value.space()));
+        H5Tget_size(value.type()) * static_cast<std::size_t>(H5Sget_simple_extent_npoints(value.space()));
     CHECK((size_bytes == 0 || std::memcmp(again.data(), value.data(), size_bytes) == 0));
   }
   return again;
@@ -149,13 +147,12 @@ TEST_CASE("empty arrays and null spaces come back") {
   RoundTrip(Values<double>(H5T_IEEE_F64LE, {0}, {}));
   RoundTrip(Values<int32_t>(H5T_STD_I32LE, {0, 3}, {}));
   RoundTrip(Values<int32_t>(H5T_STD_I32LE, {3, 0}, {}));
-  const AttributeValue null_float(Handle(H5Tcopy(H5T_IEEE_F64LE)), Handle(H5Screate(H5S_NULL)),
-                                  Buffer());
+  const AttributeValue null_float(Handle(H5Tcopy(H5T_IEEE_F64LE)), Handle(H5Screate(H5S_NULL)), Buffer());
   CHECK(ToJson(null_float).value.is_null());
   CHECK(ToJson(null_float).description.is_null());
   RoundTrip(null_float);
-  RoundTrip(AttributeValue(MakeFixedString(4, H5T_STR_NULLTERM, H5T_CSET_ASCII),
-                           Handle(H5Screate(H5S_NULL)), Buffer()));
+  RoundTrip(
+      AttributeValue(MakeFixedString(4, H5T_STR_NULLTERM, H5T_CSET_ASCII), Handle(H5Screate(H5S_NULL)), Buffer()));
 }
 
 TEST_CASE("enumerations are numbers with their names beside them") {
@@ -173,17 +170,14 @@ TEST_CASE("a boolean of another value stays what it is") {
 }
 
 TEST_CASE("fixed strings of every padding come back") {
-  RoundTrip(
-      Value(MakeFixedString(6, H5T_STR_NULLTERM, H5T_CSET_ASCII).get(), Space({}), "abc\0\0\0"));
-  RoundTrip(
-      Value(MakeFixedString(6, H5T_STR_NULLPAD, H5T_CSET_UTF8).get(), Space({}), "a\0c\0\0\0"));
+  RoundTrip(Value(MakeFixedString(6, H5T_STR_NULLTERM, H5T_CSET_ASCII).get(), Space({}), "abc\0\0\0"));
+  RoundTrip(Value(MakeFixedString(6, H5T_STR_NULLPAD, H5T_CSET_UTF8).get(), Space({}), "a\0c\0\0\0"));
   RoundTrip(Value(MakeFixedString(6, H5T_STR_SPACEPAD, H5T_CSET_ASCII).get(), Space({2}),
                   "abc   "
                   "      "));
   RoundTrip(Value(MakeFixedString(3, H5T_STR_NULLTERM, H5T_CSET_ASCII).get(), Space({}), "abc"));
-  CHECK(ToJson(Value(MakeFixedString(6, H5T_STR_NULLTERM, H5T_CSET_ASCII).get(), Space({}),
-                     "abc\0\0\0"))
-            .value == "abc");
+  CHECK(ToJson(Value(MakeFixedString(6, H5T_STR_NULLTERM, H5T_CSET_ASCII).get(), Space({}), "abc\0\0\0")).value ==
+        "abc");
 }
 
 TEST_CASE("strings that are no UTF-8 are base64") {
@@ -229,8 +223,7 @@ TEST_CASE("sequences of references come back, as dimension scales need it") {
   const Handle type(H5Tvlen_create(H5T_STD_REF_OBJ));
   auto* references = static_cast<hobj_ref_t*>(std::malloc(2 * sizeof(hobj_ref_t)));
   references[0] = 7, references[1] = 9;
-  const AttributeValue value =
-      Values<hvl_t>(type.get(), {2}, {hvl_t{2, references}, hvl_t{0, nullptr}});
+  const AttributeValue value = Values<hvl_t>(type.get(), {2}, {hvl_t{2, references}, hvl_t{0, nullptr}});
   CHECK(ToJson(value).value == Json::array({Json::array({"/7", "/9"}), Json::array()}));
   const AttributeValue again = RoundTrip(value);
   hvl_t first;
@@ -273,14 +266,11 @@ TEST_CASE("foreign JSON has a natural form") {
   const auto natural = [](const char* text) {
     const AttributeValue value = FromJson(zarr::ParseJson(text, "a").value());
     return TypeToJson(value.type()).value().dump() + " " +
-           std::to_string(H5Sget_simple_extent_type(value.space()) == H5S_NULL
-                              ? -1
-                              : H5Sget_simple_extent_ndims(value.space()));
+           std::to_string(
+               H5Sget_simple_extent_type(value.space()) == H5S_NULL ? -1 : H5Sget_simple_extent_ndims(value.space()));
   };
-  const std::string text =
-      TypeToJson(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8).get()).value().dump();
-  const std::string json_text =
-      TypeToJson(MakeVlenString(H5T_STR_SPACEPAD, H5T_CSET_UTF8).get()).value().dump();
+  const std::string text = TypeToJson(MakeVlenString(H5T_STR_NULLTERM, H5T_CSET_UTF8).get()).value().dump();
+  const std::string json_text = TypeToJson(MakeVlenString(H5T_STR_SPACEPAD, H5T_CSET_UTF8).get()).value().dump();
   const std::string boolean = TypeToJson(MakeBoolType().get()).value().dump();
   CHECK(natural("5") == "\"H5T_STD_I64LE\" 0");
   CHECK(natural("18446744073709551615") == "\"H5T_STD_U64LE\" 0");
@@ -338,8 +328,7 @@ TEST_CASE("a value changed by another program is read naturally") {
 
 TEST_CASE("a description beyond all bounds costs nothing") {
   const Json description =
-      zarr::ParseJson(R"({"type": "H5T_STD_I8LE", "shape": [4000000000, 4000000000]})", "a")
-          .value();
+      zarr::ParseJson(R"({"type": "H5T_STD_I8LE", "shape": [4000000000, 4000000000]})", "a").value();
   CHECK(H5Tequal(FromJson(Json::array({1}), description).type(), H5T_STD_I64LE) > 0);
 }
 
@@ -379,14 +368,10 @@ TEST_CASE("_FillValue has the array's own type, in the shape it was written") {
 
 TEST_CASE("an element that is no JSON of its type is corrupt") {
   int16_t number = 0;
-  CHECK(ElementFromJson(40000, H5T_STD_I16LE, &number, FakeReferences()).code() ==
-        StatusCode::kCorrupt);
-  CHECK(ElementFromJson(-1, H5T_STD_U16LE, &number, FakeReferences()).code() ==
-        StatusCode::kCorrupt);
-  CHECK(ElementFromJson("x", H5T_STD_U16LE, &number, FakeReferences()).code() ==
-        StatusCode::kCorrupt);
-  CHECK(ElementFromJson(1.5, H5T_STD_U16LE, &number, FakeReferences()).code() ==
-        StatusCode::kCorrupt);
+  CHECK(ElementFromJson(40000, H5T_STD_I16LE, &number, FakeReferences()).code() == StatusCode::kCorrupt);
+  CHECK(ElementFromJson(-1, H5T_STD_U16LE, &number, FakeReferences()).code() == StatusCode::kCorrupt);
+  CHECK(ElementFromJson("x", H5T_STD_U16LE, &number, FakeReferences()).code() == StatusCode::kCorrupt);
+  CHECK(ElementFromJson(1.5, H5T_STD_U16LE, &number, FakeReferences()).code() == StatusCode::kCorrupt);
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ inline Config V2() {
   return config;
 }
 
-inline DatasetPlan Created(hid_t type, const Handle& space, const Handle& dcpl,
-                    const Config& config = {}) {
+inline DatasetPlan Created(hid_t type, const Handle& space, const Handle& dcpl, const Config& config = {}) {
   Result<DatasetPlan> plan = PlanCreate(type, space.get(), dcpl.get(), config);
   INFO(plan.status().message());
   REQUIRE(plan.ok());
@@ -46,16 +45,15 @@ inline zarr::ArrayMetadata Stored(const zarr::ArrayMetadata& metadata) {
   INFO(texts.status().message());
   REQUIRE(texts.ok());
   INFO(texts.value().document);
-  auto parsed = metadata.zarr_format == 3 ? zarr::ParseArrayV3(texts.value().document, "zarr.json")
-                                          : zarr::ParseArrayV2(texts.value().document,
-                                                               texts.value().attributes, ".zarray");
+  auto parsed = metadata.zarr_format == 3
+                    ? zarr::ParseArrayV3(texts.value().document, "zarr.json")
+                    : zarr::ParseArrayV2(texts.value().document, texts.value().attributes, ".zarray");
   INFO(parsed.status().message());
   REQUIRE(parsed.ok());
   return std::move(parsed).value();
 }
 
-inline DatasetHeader Opened(const zarr::ArrayMetadata& metadata, bool writable = false,
-                     const Config& config = {}) {
+inline DatasetHeader Opened(const zarr::ArrayMetadata& metadata, bool writable = false, const Config& config = {}) {
   Result<DatasetHeader> header = PlanOpen(metadata, config, writable);
   INFO(header.status().message());
   REQUIRE(header.ok());
@@ -67,8 +65,8 @@ inline Handle ShadowDcpl(const DatasetHeader& header) {
   const Handle fapl(H5Pcreate(H5P_FILE_ACCESS));
   REQUIRE(H5Pset_fapl_core(fapl.get(), 1 << 16, false) >= 0);
   const Handle file(H5Fcreate("shadow", H5F_ACC_TRUNC, H5P_DEFAULT, fapl.get()));
-  const Handle dataset(H5Dcreate2(file.get(), "d", header.type.get(), header.space.get(),
-                                  H5P_DEFAULT, header.shadow_dcpl.get(), H5P_DEFAULT));
+  const Handle dataset(H5Dcreate2(file.get(), "d", header.type.get(), header.space.get(), H5P_DEFAULT,
+                                  header.shadow_dcpl.get(), H5P_DEFAULT));
   REQUIRE(dataset.valid());
   CHECK(H5Dget_storage_size(dataset.get()) == 0);
   const Handle reported(H5Dget_create_plist(dataset.get()));
@@ -82,8 +80,7 @@ inline Handle NativeDcpl(hid_t type, const Handle& space, const Handle& dcpl) {
   const Handle fapl(H5Pcreate(H5P_FILE_ACCESS));
   REQUIRE(H5Pset_fapl_core(fapl.get(), 1 << 16, false) >= 0);
   const Handle file(H5Fcreate("native", H5F_ACC_TRUNC, H5P_DEFAULT, fapl.get()));
-  const Handle dataset(
-      H5Dcreate2(file.get(), "d", type, space.get(), H5P_DEFAULT, dcpl.get(), H5P_DEFAULT));
+  const Handle dataset(H5Dcreate2(file.get(), "d", type, space.get(), H5P_DEFAULT, dcpl.get(), H5P_DEFAULT));
   REQUIRE(dataset.valid());
   return Handle(H5Dget_create_plist(dataset.get()));
 }
@@ -101,8 +98,7 @@ inline std::vector<int> FilterIds(hid_t dcpl) {
   for (int i = 0; i < H5Pget_nfilters(dcpl); ++i) {
     unsigned flags = 0;
     std::size_t count = 0;
-    ids.push_back(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &flags, &count, nullptr, 0,
-                                 nullptr, nullptr));
+    ids.push_back(H5Pget_filter2(dcpl, static_cast<unsigned>(i), &flags, &count, nullptr, 0, nullptr, nullptr));
   }
   return ids;
 }
@@ -124,7 +120,7 @@ inline Dims MaxDims(const Handle& space) {
 
 // A foreign array: no `_hdf5`.
 inline zarr::ArrayMetadata Foreign(std::vector<uint64_t> shape, std::vector<uint64_t> chunk,
-                            std::vector<zarr::CodecSpec> codecs = {}) {
+                                   std::vector<zarr::CodecSpec> codecs = {}) {
   zarr::ArrayMetadata metadata;
   metadata.shape = std::move(shape);
   metadata.chunk_shape = std::move(chunk);

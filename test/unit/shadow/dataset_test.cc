@@ -38,16 +38,11 @@ TEST_CASE("pipelines become codecs that every reader has, and are reported as gi
       config.zarr_format = zarr_format;
       const Handle dcpl = Chunked({4, 5});
       for (const int id : c.filters) {
-        if (id == 1)
-          H5Pset_deflate(dcpl.get(), 7);
-        else if (id == 2)
-          H5Pset_shuffle(dcpl.get());
-        else if (id == 3)
-          H5Pset_fletcher32(dcpl.get());
-        else if (id == 5)
-          H5Pset_nbit(dcpl.get());
-        else if (id == 6)
-          H5Pset_scaleoffset(dcpl.get(), H5Z_SO_INT, 0);
+        if (id == 1) H5Pset_deflate(dcpl.get(), 7);
+        else if (id == 2) H5Pset_shuffle(dcpl.get());
+        else if (id == 3) H5Pset_fletcher32(dcpl.get());
+        else if (id == 5) H5Pset_nbit(dcpl.get());
+        else if (id == 6) H5Pset_scaleoffset(dcpl.get(), H5Z_SO_INT, 0);
         else {
           const unsigned words[] = {0, 2};
           H5Pset_filter(dcpl.get(), id, H5Z_FLAG_OPTIONAL, id == 32008 ? 2 : 0, words);
@@ -256,17 +251,16 @@ TEST_CASE("foreign codecs are reported as filters") {
 
 TEST_CASE("a foreign shard is a chunk with filter 480") {
   const auto sharding = [](const char* codecs) {
-    return Codec(
-        "sharding_indexed",
-        (std::string(R"({"chunk_shape": [5], "codecs": [{"name": "bytes", "configuration":)"
-                     R"( {"endian": "little"}})") +
-         codecs +
-         R"(], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},)"
-         R"( {"name": "crc32c"}], "index_location": "start"})")
-            .c_str());
+    return Codec("sharding_indexed",
+                 (std::string(R"({"chunk_shape": [5], "codecs": [{"name": "bytes", "configuration":)"
+                              R"( {"endian": "little"}})") +
+                  codecs +
+                  R"(], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},)"
+                  R"( {"name": "crc32c"}], "index_location": "start"})")
+                     .c_str());
   };
-  const Handle known = ShadowDcpl(Opened(
-      Foreign({20}, {10}, {sharding(R"(,{"name": "gzip", "configuration": {"level": 2}})")})));
+  const Handle known =
+      ShadowDcpl(Opened(Foreign({20}, {10}, {sharding(R"(,{"name": "gzip", "configuration": {"level": 2}})")})));
   CHECK(FilterWords(known.get(), H5ZARR_FILTER_SHARD) ==
         std::vector<unsigned>{H5ZARR_SHARD_VERSION | H5ZARR_SHARD_INDEX_AT_START, 1, 5,
                               H5ZARR_SHARD_CODEC(H5ZARR_SHARD_GZIP, 2)});
@@ -284,9 +278,8 @@ TEST_CASE("chunks that HDF5 1.14 cannot describe are reported in parts") {
   CHECK(ChunkOf(split.get()) == Dims{1, (1 << 18) - 1, 1 << 12});
   CHECK(!StoredChunksAreVerbatim(plain, split.get()));
 
-  const auto sharded = Foreign(
-      {1 << 20, 1 << 12}, {1 << 20, 1 << 12},
-      {Codec("sharding_indexed", R"({"chunk_shape": [1024, 1024], "codecs": [{"name": "bytes"},
+  const auto sharded = Foreign({1 << 20, 1 << 12}, {1 << 20, 1 << 12},
+                               {Codec("sharding_indexed", R"({"chunk_shape": [1024, 1024], "codecs": [{"name": "bytes"},
              {"name": "gzip", "configuration": {"level": 1}}], "index_codecs": []})")});
   const Handle inner = ShadowDcpl(Opened(sharded));
   CHECK(ChunkOf(inner.get()) == Dims{1024, 1024});
@@ -426,8 +419,7 @@ TEST_CASE("compound=struct writes v3's struct") {
   H5Tinsert(type.get(), "a", 0, H5T_STD_I32LE);
   H5Tinsert(type.get(), "n", 4, inner.get());
   const DatasetPlan plan = Created(type.get(), Space({3}), Dcpl(), config);
-  const Json document =
-      zarr::ParseJson(zarr::FormatArray(plan.metadata).value().document, "zarr.json").value();
+  const Json document = zarr::ParseJson(zarr::FormatArray(plan.metadata).value().document, "zarr.json").value();
   CHECK(document["data_type"]["name"] == "struct");
   CHECK(document["data_type"]["configuration"]["fields"][1]["data_type"]["name"] == "struct");
   CHECK(document["fill_value"].is_object());
@@ -440,10 +432,9 @@ TEST_CASE("verbatim chunks are those whose bytes both sides agree on") {
   };
   CHECK(verbatim(Foreign({10}, {5})));
   CHECK(verbatim(Foreign({10}, {5}, {Codec("zstd", R"({"level": 1})")})));
-  CHECK(verbatim(
-      Foreign({10}, {5},
-              {Codec("numcodecs.shuffle", R"({"elementsize": 4})"),
-               Codec("numcodecs.zlib", R"({"level": 1})"), Codec("numcodecs.fletcher32")})));
+  CHECK(verbatim(Foreign({10}, {5},
+                         {Codec("numcodecs.shuffle", R"({"elementsize": 4})"),
+                          Codec("numcodecs.zlib", R"({"level": 1})"), Codec("numcodecs.fletcher32")})));
   CHECK(!verbatim(Foreign({10}, {5}, {Codec("gzip", R"({"level": 1})")})));
   CHECK(!verbatim(Foreign({10}, {5}, {Codec("crc32c")})));
   Handle padded(H5Tcreate(H5T_COMPOUND, 16));

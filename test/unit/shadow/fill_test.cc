@@ -89,8 +89,7 @@ TEST_CASE("a fill sequence and a fill of a compound with text come back") {
   const DatasetPlan json = Created(compound.get(), Space({8}), second);
   CHECK(json.metadata.fill.bytes.size() == std::strlen("[\"none\"]"));
   char* read = nullptr;
-  REQUIRE(H5Pget_fill_value(ShadowDcpl(Opened(Stored(json.metadata))).get(), compound.get(),
-                            &read) >= 0);
+  REQUIRE(H5Pget_fill_value(ShadowDcpl(Opened(Stored(json.metadata))).get(), compound.get(), &read) >= 0);
   CHECK(std::string(read) == "none");
   H5free_memory(read);
 }
@@ -103,8 +102,7 @@ TEST_CASE("a fill whose array elements differ comes back, and is refused where c
   REQUIRE(H5Pset_fill_value(dcpl.get(), type.get(), same) >= 0);
   const DatasetPlan plan = Created(type.get(), Space({8}), dcpl);
   int16_t again[2] = {};
-  REQUIRE(H5Pget_fill_value(ShadowDcpl(Opened(Stored(plan.metadata))).get(), type.get(), again) >=
-          0);
+  REQUIRE(H5Pget_fill_value(ShadowDcpl(Opened(Stored(plan.metadata))).get(), type.get(), again) >= 0);
   CHECK(again[1] == 5);
   const int16_t different[] = {5, 6};
   REQUIRE(H5Pset_fill_value(dcpl.get(), type.get(), different) >= 0);

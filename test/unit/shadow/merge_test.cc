@@ -1,9 +1,8 @@
 // Two writers' changes of the same documents, joined.
-#include "shadow/merge_documents.h"
-
 #include <string>
 
 #include "catch.h"
+#include "shadow/merge_documents.h"
 #include "zarr/json.h"
 
 namespace h5zarr::shadow {
@@ -43,8 +42,8 @@ std::string MergedGroups(const std::string& base, const std::string& ours, const
 bool Conflicts(const std::string& said, const std::string& what) { return said.find(what) == 0; }
 
 TEST_CASE("what one side alone changed is taken, in the order of the other's document") {
-  CHECK(MergedGroups(R"({"a": 1, "b": 1, "c": 1})", R"({"a": 2, "c": 1, "n": 5})", R"({"b": 1, "m": 3, "a": 1, "c": 2})") ==
-        R"({"m":3,"a":2,"c":2,"n":5})");
+  CHECK(MergedGroups(R"({"a": 1, "b": 1, "c": 1})", R"({"a": 2, "c": 1, "n": 5})",
+                     R"({"b": 1, "m": 3, "a": 1, "c": 2})") == R"({"m":3,"a":2,"c":2,"n":5})");
   CHECK(MergedGroups("{}", "{}", R"({"a": null})") == R"({"a":null})");
   CHECK(MergedGroups(R"({"a": null})", "{}", R"({"a": null})") == "{}");
 }
@@ -70,7 +69,8 @@ TEST_CASE("an attribute's type belongs to it") {
   CHECK(Conflicts(MergedGroups(base, retyped, R"({"a": 2, "_hdf5": {"version": 1, "attrs": {"a": {"type": "i4"}}}})"),
                   "attribute 'a'"));
   // A program's own of a hidden name is another one than the document's.
-  CHECK(MergedGroups("{}", R"({"_hdf5": {"version": 1, "escaped": {"_LINKS": 5}, "attrs": {"_LINKS": {"type": "i4"}}}})",
+  CHECK(MergedGroups("{}",
+                     R"({"_hdf5": {"version": 1, "escaped": {"_LINKS": 5}, "attrs": {"_LINKS": {"type": "i4"}}}})",
                      R"({"_LINKS": [{"name": "s", "source": ".", "path": "/x", "kind": "soft"}]})") ==
         R"({"_LINKS":[{"name":"s","source":".","path":"/x","kind":"soft"}],)"
         R"("_hdf5":{"version":1,"attrs":{"_LINKS":{"type":"i4"}},"escaped":{"_LINKS":5}}})");
@@ -80,7 +80,8 @@ TEST_CASE("links are joined by name, and orders of creation without what either 
   const std::string s = R"({"name": "s", "path": "/a"})", t = R"({"name": "t", "path": "/b"})",
                     u = R"({"name": "u", "path": "/c"})", other = R"({"name": "s", "path": "/d"})";
   const auto links = [](const std::string& list) { return R"({"_LINKS": [)" + list + "]}"; };
-  CHECK(MergedGroups(links(s), links(s + "," + t), links(u)) == zarr::DumpJson(*zarr::ParseJson(links(u + "," + t), ""), -1));
+  CHECK(MergedGroups(links(s), links(s + "," + t), links(u)) ==
+        zarr::DumpJson(*zarr::ParseJson(links(u + "," + t), ""), -1));
   CHECK(MergedGroups(links(s), "{}", links(s)) == "{}");
   CHECK(Conflicts(MergedGroups("{}", links(s), links(other)), "link 's' was changed"));
   const auto order = [](const std::string& names) { return R"({"_hdf5":{"version":1,"order":[)" + names + "]}}"; };
@@ -137,7 +138,8 @@ TEST_CASE("groups that both made are joined, arrays are the first one's") {
   CHECK(MergeDocuments(nullptr, ArrayOf("{}"), ArrayOf("{}")).status().code() == StatusCode::kAlreadyExists);
   CHECK(MergeDocuments(nullptr, GroupOf("{}"), ArrayOf("{}")).status().code() == StatusCode::kAlreadyExists);
   CHECK(MergeDocuments(nullptr, GroupOf("{}"), GroupOf(R"({"_hdf5": {"version": 1, "kind": "datatype"}})"))
-            .status().code() == StatusCode::kAlreadyExists);
+            .status()
+            .code() == StatusCode::kAlreadyExists);
 }
 
 }  // namespace

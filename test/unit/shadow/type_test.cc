@@ -96,9 +96,8 @@ TEST_CASE("made types equal HDF5's predefined ones") {
 }
 
 TEST_CASE("numbers of both byte orders need no description") {
-  for (const hid_t type :
-       {H5T_STD_I8LE, H5T_STD_I16LE, H5T_STD_I32BE, H5T_STD_I64LE, H5T_STD_U8LE, H5T_STD_U16BE,
-        H5T_STD_U32LE, H5T_STD_U64BE, H5T_IEEE_F16LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE}) {
+  for (const hid_t type : {H5T_STD_I8LE, H5T_STD_I16LE, H5T_STD_I32BE, H5T_STD_I64LE, H5T_STD_U8LE, H5T_STD_U16BE,
+                           H5T_STD_U32LE, H5T_STD_U64BE, H5T_IEEE_F16LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE}) {
     const ElementMap map = Mapped(type);
     INFO(JsonOf(type).dump());
     CHECK(map.form == Form::kPlain);
@@ -426,10 +425,10 @@ TEST_CASE("types are the same after JSON") {
   const Handle empty_tail = Compound({{"a", H5T_STD_I8LE}}, 3);
   const Handle names = Compound({{"caf\xc3\xa9", H5T_STD_I8LE}, {"bad\xff", H5T_STD_I8LE}});
   const Handle colors = Colors(H5T_STD_U64LE, 8);
-  for (const hid_t type : {padded.get(), utf8.get(), empty_tail.get(), names.get(), colors.get(),
-                           hid_t{H5T_STD_REF_OBJ}, hid_t{H5T_STD_REF_DSETREG}, hid_t{H5T_STD_REF},
-                           hid_t{H5T_UNIX_D32BE}, hid_t{H5T_NATIVE_LDOUBLE}, hid_t{H5T_NATIVE_B64},
-                           hid_t{H5T_C_S1}, hid_t{H5T_VAX_F32}}) {
+  for (const hid_t type :
+       {padded.get(), utf8.get(), empty_tail.get(), names.get(), colors.get(), hid_t{H5T_STD_REF_OBJ},
+        hid_t{H5T_STD_REF_DSETREG}, hid_t{H5T_STD_REF}, hid_t{H5T_UNIX_D32BE}, hid_t{H5T_NATIVE_LDOUBLE},
+        hid_t{H5T_NATIVE_B64}, hid_t{H5T_C_S1}, hid_t{H5T_VAX_F32}}) {
     const Json json = JsonOf(type);
     const auto parsed = zarr::ParseJson(zarr::DumpJson(json), "type");
     REQUIRE(parsed.ok());
@@ -441,28 +440,27 @@ TEST_CASE("types are the same after JSON") {
 }
 
 TEST_CASE("JSON that is no type is corrupt, and nothing worse") {
-  const char* const texts[] = {
-      "null",
-      "1",
-      "\"H5T_STD_I128LE\"",
-      "{}",
-      "{\"class\":\"H5T_ENUM\"}",
-      "{\"class\":\"H5T_ENUM\",\"base\":\"H5T_IEEE_F32LE\",\"mapping\":{}}",
-      "{\"class\":\"H5T_ENUM\",\"base\":\"H5T_STD_I8LE\",\"mapping\":{\"a\":1,\"b\":1}}",
-      "{\"class\":\"H5T_STRING\",\"length\":0}",
-      "{\"class\":\"H5T_STRING\",\"length\":-1}",
-      "{\"class\":\"H5T_OPAQUE\",\"size\":99999999999,\"tag\":\"\"}",
-      "{\"class\":\"H5T_ARRAY\",\"base\":\"H5T_STD_I8LE\",\"dims\":[0]}",
-      "{\"class\":\"H5T_ARRAY\",\"base\":\"H5T_STD_I8LE\",\"dims\":[4000000000,4000000000]}",
-      "{\"class\":\"H5T_COMPOUND\",\"fields\":[]}",
-      "{\"class\":\"H5T_COMPOUND\",\"size\":1,\"fields\":[{\"name\":\"a\",\"type\":"
-      "\"H5T_STD_I32LE\"}]}",
-      "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"a\",\"type\":\"H5T_STD_I32LE\","
-      "\"offset\":0},{\"name\":\"b\",\"type\":\"H5T_STD_I32LE\",\"offset\":2}]}",
-      "{\"class\":\"H5T_INTEGER\",\"base\":\"H5T_STD_I8LE\",\"precision\":9,\"offset\":0}",
-      "{\"class\":\"encoded\",\"base64\":\"AAAA\"}",
-      "{\"class\":\"encoded\",\"base64\":\"AwAWAAAAAAAAAAAAAAAAAAAA\"}",
-      "{\"class\":\"encoded\",\"base64\":\"AwARAAAA////////////////\"}"};
+  const char* const texts[] = {"null",
+                               "1",
+                               "\"H5T_STD_I128LE\"",
+                               "{}",
+                               "{\"class\":\"H5T_ENUM\"}",
+                               "{\"class\":\"H5T_ENUM\",\"base\":\"H5T_IEEE_F32LE\",\"mapping\":{}}",
+                               "{\"class\":\"H5T_ENUM\",\"base\":\"H5T_STD_I8LE\",\"mapping\":{\"a\":1,\"b\":1}}",
+                               "{\"class\":\"H5T_STRING\",\"length\":0}",
+                               "{\"class\":\"H5T_STRING\",\"length\":-1}",
+                               "{\"class\":\"H5T_OPAQUE\",\"size\":99999999999,\"tag\":\"\"}",
+                               "{\"class\":\"H5T_ARRAY\",\"base\":\"H5T_STD_I8LE\",\"dims\":[0]}",
+                               "{\"class\":\"H5T_ARRAY\",\"base\":\"H5T_STD_I8LE\",\"dims\":[4000000000,4000000000]}",
+                               "{\"class\":\"H5T_COMPOUND\",\"fields\":[]}",
+                               "{\"class\":\"H5T_COMPOUND\",\"size\":1,\"fields\":[{\"name\":\"a\",\"type\":"
+                               "\"H5T_STD_I32LE\"}]}",
+                               "{\"class\":\"H5T_COMPOUND\",\"fields\":[{\"name\":\"a\",\"type\":\"H5T_STD_I32LE\","
+                               "\"offset\":0},{\"name\":\"b\",\"type\":\"H5T_STD_I32LE\",\"offset\":2}]}",
+                               "{\"class\":\"H5T_INTEGER\",\"base\":\"H5T_STD_I8LE\",\"precision\":9,\"offset\":0}",
+                               "{\"class\":\"encoded\",\"base64\":\"AAAA\"}",
+                               "{\"class\":\"encoded\",\"base64\":\"AwAWAAAAAAAAAAAAAAAAAAAA\"}",
+                               "{\"class\":\"encoded\",\"base64\":\"AwARAAAA////////////////\"}"};
   for (const char* text : texts) {
     const auto json = zarr::ParseJson(text, "type");
     REQUIRE(json.ok());

@@ -84,8 +84,9 @@ TEST_CASE("HMAC is that of RFC 4231, with keys short and longer than a block") {
   CHECK(HexOf(HmacSha256(AsBytes("Jefe"), AsBytes("what do ya want for nothing?")).value()) ==
         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   const std::string long_key(131, '\xaa');
-  CHECK(HexOf(HmacSha256(AsBytes(long_key), AsBytes("Test Using Larger Than Block-Size Key - Hash Key First"))
-                  .value()) == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+  CHECK(
+      HexOf(HmacSha256(AsBytes(long_key), AsBytes("Test Using Larger Than Block-Size Key - Hash Key First")).value()) ==
+      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
 }  // namespace

@@ -24,8 +24,7 @@ TEST_CASE("a key of DANDI is sent to its servers alone") {
   unsetenv("DANDI_API_KEY");
   for (const auto& each : {session, other}) {
     REQUIRE(each.ok());
-    CHECK(HeadersFor(**each, "https://api.dandiarchive.org/api/assets/1/") ==
-          Headers{"Authorization: token hush"});
+    CHECK(HeadersFor(**each, "https://api.dandiarchive.org/api/assets/1/") == Headers{"Authorization: token hush"});
     CHECK(!(*each)->UsesNetrc(UrlOf("https://api.dandiarchive.org/api/")));
     for (const char* url : {"http://api.dandiarchive.org/api/", "https://api.dandiarchive.org:8443/",
                             "https://api-staging.dandiarchive.org/api/", "https://dandiarchive.org/",
@@ -53,8 +52,7 @@ TEST_CASE("headers of a file go to the store's own server, before a key of the e
   setenv("DANDI_API_KEY", "hush", 1);
   const auto session = HttpSession::Make(UrlOf("https://api.dandiarchive.org/"), options);
   unsetenv("DANDI_API_KEY");
-  CHECK(HeadersFor(**session, "https://api.dandiarchive.org/x") ==
-        Headers{"Authorization: token own", "X-More: 1"});
+  CHECK(HeadersFor(**session, "https://api.dandiarchive.org/x") == Headers{"Authorization: token own", "X-More: 1"});
   CHECK(HeadersFor(**session, "https://elsewhere.org/").empty());
 }
 

@@ -6,8 +6,7 @@ namespace h5zarr {
 namespace {
 
 TEST_CASE("keys of any bytes but malformed segments are keys") {
-  for (const char* key :
-       {"a", "a/b", "...", ".zarray", "a/..b", " ", "\xff\xfe", "c/0/0", "a\\b"}) {
+  for (const char* key : {"a", "a/b", "...", ".zarray", "a/..b", " ", "\xff\xfe", "c/0/0", "a\\b"}) {
     INFO(key);
     CHECK(CheckKey(key).ok());
   }
@@ -15,8 +14,8 @@ TEST_CASE("keys of any bytes but malformed segments are keys") {
 
 TEST_CASE("keys that leave the store or are no names are refused") {
   using namespace std::string_view_literals;
-  for (const std::string_view key : {""sv, "/"sv, "/a"sv, "a/"sv, "a//b"sv, ".."sv, "a/.."sv,
-                                     "./a"sv, "a\0b"sv, "a/../../etc/passwd"sv}) {
+  for (const std::string_view key :
+       {""sv, "/"sv, "/a"sv, "a/"sv, "a//b"sv, ".."sv, "a/.."sv, "./a"sv, "a\0b"sv, "a/../../etc/passwd"sv}) {
     INFO(key);
     CHECK(CheckKey(key).code() == StatusCode::kInvalidArgument);
   }
@@ -32,8 +31,8 @@ TEST_CASE("temporary names are recognised, and others are not") {
   CHECK(IsTempName(name));
   CHECK(name != NextTempName());
   CHECK(name.size() < 60);
-  for (const char* other : {"zarr.json", ".h5zarr", ".h5zarr-1.tmp", ".h5zarr-1-2", ".h5zarr--.tmp",
-                            ".h5zarr-1-x.tmp", ".h5zarr-1-2.tmp.tmp", "h5zarr-1-2.tmp"}) {
+  for (const char* other : {"zarr.json", ".h5zarr", ".h5zarr-1.tmp", ".h5zarr-1-2", ".h5zarr--.tmp", ".h5zarr-1-x.tmp",
+                            ".h5zarr-1-2.tmp.tmp", "h5zarr-1-2.tmp"}) {
     INFO(other);
     CHECK_FALSE(IsTempName(other));
   }

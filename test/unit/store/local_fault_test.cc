@@ -48,8 +48,7 @@ std::size_t FilesBelow(const std::string& path) {
   return files;
 }
 
-TEST_CASE(
-    "a write that the system cuts short is an error, keeps the old object and leaves nothing") {
+TEST_CASE("a write that the system cuts short is an error, keeps the old object and leaves nothing") {
   TempDirectory directory;
   auto store = MakeLocalStore(directory.path());
   REQUIRE(store->Write("a", AsBytes("old")).ok());
@@ -99,14 +98,12 @@ TEST_CASE("a file that shrinks while it is read has changed, and is not filled u
   auto store = MakeLocalStore(directory.path());
   REQUIRE(store->Write("a", std::vector<std::byte>(300'000)).ok());
   // Two parts of one file, read one after the other: it is cut when the first is delivered.
-  std::vector<ReadOp> ops = {Op("a", ByteRange::Span(0, 100'000)),
-                             Op("a", ByteRange::Span(100'000, 100'000))};
+  std::vector<ReadOp> ops = {Op("a", ByteRange::Span(0, 100'000)), Op("a", ByteRange::Span(100'000, 100'000))};
   Executor executor(1);
   const Status status = store->ReadBatch(
       ops,
       [&](std::size_t, const ReadResult&) {
-        return truncate((directory / "a").c_str(), 150'000) == 0 ? OkStatus()
-                                                                 : InternalError("cut");
+        return truncate((directory / "a").c_str(), 150'000) == 0 ? OkStatus() : InternalError("cut");
       },
       executor);
   CHECK(status.code() == StatusCode::kChanged);
@@ -118,8 +115,7 @@ TEST_CASE("a file that shrinks while it is read has changed, and is not filled u
   CHECK(again.code() == StatusCode::kCorrupt);
 }
 
-TEST_CASE(
-    "no update is lost between processes that hold the lock, though the document is replaced") {
+TEST_CASE("no update is lost between processes that hold the lock, though the document is replaced") {
   TempDirectory directory;
   auto store = MakeLocalStore(directory.path());
   REQUIRE(store->Write("zarr.json", AsBytes("{}")).ok());

@@ -52,8 +52,7 @@ TEST_CASE("objects are plain files named as their key, without remains") {
   auto store = MakeLocalStore(directory / "x.zarr/");
   REQUIRE(store->Write("a/c/0", AsBytes("data")).ok());
   CHECK(GetFile(directory / "x.zarr/a/c/0") == "data");
-  CHECK(Tree(directory.path()) ==
-        std::vector<std::string>{"x.zarr", "x.zarr/a", "x.zarr/a/c", "x.zarr/a/c/0"});
+  CHECK(Tree(directory.path()) == std::vector<std::string>{"x.zarr", "x.zarr/a", "x.zarr/a/c", "x.zarr/a/c/0"});
   CHECK(store->Describe() == "file://" + (directory / "x.zarr"));
 }
 
@@ -194,8 +193,7 @@ TEST_CASE("a temporary name that an earlier process left is not used again") {
     CHECK(TextAt(*store, "b") == "y");
   }
   for (uint64_t i = 1; i <= 5; ++i) {
-    CHECK(GetFile(directory / (name.substr(0, dash) + std::to_string(number + i) + ".tmp")) ==
-          "theirs");
+    CHECK(GetFile(directory / (name.substr(0, dash) + std::to_string(number + i) + ".tmp")) == "theirs");
   }
 }
 
@@ -329,11 +327,10 @@ TEST_CASE("what the system forbids is an error with its errno, never absence") {
   const pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
-    const bool refused = store->Read("secret").status().errno_value() == EACCES &&
-                         store->Write("new", {}).errno_value() == EACCES &&
-                         store->ObjectBytes("secret").status().errno_value() == EACCES &&
-                         store->List("").status().errno_value() == EACCES &&
-                         store->Delete("secret").status().errno_value() == EACCES;
+    const bool refused =
+        store->Read("secret").status().errno_value() == EACCES && store->Write("new", {}).errno_value() == EACCES &&
+        store->ObjectBytes("secret").status().errno_value() == EACCES &&
+        store->List("").status().errno_value() == EACCES && store->Delete("secret").status().errno_value() == EACCES;
     _exit(refused ? 0 : 1);
   }
   int status = -1;
@@ -457,12 +454,17 @@ TEST_CASE("ranges that lie side by side, in the object and in memory, are each w
   if (only_joint) ops.resize(2);
   std::vector<int> told(ops.size());
   Executor executor(1);
-  REQUIRE(store->ReadBatch(ops, [&](std::size_t i, const ReadResult& result) {
-                   ++told[i];
-                   CHECK(AsText(*result.bytes) == text.substr(offsets[i], 100));
-                   CHECK(result.bytes->data() == ops[i].target.data());
-                   return OkStatus();
-                 }, executor).ok());
+  REQUIRE(store
+              ->ReadBatch(
+                  ops,
+                  [&](std::size_t i, const ReadResult& result) {
+                    ++told[i];
+                    CHECK(AsText(*result.bytes) == text.substr(offsets[i], 100));
+                    CHECK(result.bytes->data() == ops[i].target.data());
+                    return OkStatus();
+                  },
+                  executor)
+              .ok());
   CHECK(told == std::vector<int>(ops.size(), 1));
 }
 

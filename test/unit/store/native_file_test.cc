@@ -27,13 +27,14 @@ struct OpenNative {
     ReadOp op;
     op.key = "c/0";
     op.range = range;
-    return store.ReadBatch({&op, 1},
-                           [&](std::size_t, const ReadResult& result) {
-                             text->assign(AsText(*result.bytes));
-                             if (object_bytes != nullptr) *object_bytes = result.object_bytes;
-                             return OkStatus();
-                           },
-                           executor);
+    return store.ReadBatch(
+        {&op, 1},
+        [&](std::size_t, const ReadResult& result) {
+          text->assign(AsText(*result.bytes));
+          if (object_bytes != nullptr) *object_bytes = result.object_bytes;
+          return OkStatus();
+        },
+        executor);
   }
 };
 

@@ -50,19 +50,17 @@ TEST_CASE("wider gaps are joined while they are a small share of the whole") {
     REQUIRE(plan.ok());
     return plan->parts.size();
   };
-  CHECK(parts({Op("a", 0, 400), Op("a", 550, 400)}) == 1);                      // 150 of 950
+  CHECK(parts({Op("a", 0, 400), Op("a", 550, 400)}) == 1);  // 150 of 950
   CHECK(parts({Op("a", 0, 300), Op("a", 450, 100), Op("a", 700, 100)}) == 3);
-  CHECK(parts({Op("a", 0, 450), Op("a", 651, 349)}) == 2);                      // too wide
+  CHECK(parts({Op("a", 0, 450), Op("a", 651, 349)}) == 2);  // too wide
 }
 
 TEST_CASE("overlapping and repeated ranges share one part") {
-  CHECK(PartsOf({Op("a", 0, 400), Op("a", 100, 50), Op("a", 0, 400), Op("a", 390, 30)}) ==
-        "0-420 ");
+  CHECK(PartsOf({Op("a", 0, 400), Op("a", 100, 50), Op("a", 0, 400), Op("a", 390, 30)}) == "0-420 ");
 }
 
 TEST_CASE("a joint range stays within its limit") {
-  CHECK(PartsOf({Op("a", 0, 400), Op("a", 400, 400), Op("a", 800, 200), Op("a", 1000, 1)}) ==
-        "0-1000 1000-1001 ");
+  CHECK(PartsOf({Op("a", 0, 400), Op("a", 400, 400), Op("a", 800, 200), Op("a", 1000, 1)}) == "0-1000 1000-1001 ");
 }
 
 TEST_CASE("a range that is large itself stays alone") {

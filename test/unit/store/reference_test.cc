@@ -88,7 +88,8 @@ TEST_CASE("each key is found with what it stands for, the later of two with one 
 }
 
 TEST_CASE("URLs and inline bytes may be escaped, and bad escapes are refused") {
-  const auto index = Parsed(R"({"a": ["s\u0033:\/\/b\/\"x\\", 0, 4], "b": ["s3:\/\/b/\u0022x\\", 4, 4], "t": "\ud83d\ude00\\"})");
+  const auto index =
+      Parsed(R"({"a": ["s\u0033:\/\/b\/\"x\\", 0, 4], "b": ["s3:\/\/b/\u0022x\\", 4, 4], "t": "\ud83d\ude00\\"})");
   INFO(index.status().message());
   REQUIRE(index.ok());
   Reference memory;

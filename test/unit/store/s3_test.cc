@@ -12,8 +12,7 @@ namespace {
 
 using Style = S3Options::Style;
 
-std::string UrlText(const std::string& bucket, const std::string& endpoint, Style style,
-                    std::string_view key) {
+std::string UrlText(const std::string& bucket, const std::string& endpoint, Style style, std::string_view key) {
   return S3Url(bucket, endpoint, "eu-west-1", style, key).value().Text();
 }
 
@@ -27,8 +26,7 @@ TEST_CASE("a bucket's name is in the host at Amazon, where it can be, and in the
 }
 
 TEST_CASE("all bytes of a key but plain ones are encoded") {
-  CHECK(UrlText("b", "http://h", Style::kPath, "a b+c%=\xc3\xbc?#&") ==
-        "http://h/b/a%20b%2Bc%25%3D%C3%BC%3F%23%26");
+  CHECK(UrlText("b", "http://h", Style::kPath, "a b+c%=\xc3\xbc?#&") == "http://h/b/a%20b%2Bc%25%3D%C3%BC%3F%23%26");
 }
 
 TEST_CASE("an endpoint that is no URL is refused") {
@@ -55,7 +53,8 @@ TEST_CASE("a page of a listing has objects, folders, and where it goes on") {
 TEST_CASE("an empty listing is a listing, other answers are not") {
   CHECK(ParseS3Page("<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>", "test").ok());
   for (const char* text :
-       {"", "<html></html>", "<ListBucketResult>", "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
+       {"", "<html></html>", "<ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
         "<ListBucketResult><Contents><Key>a</Key><Size>x</Size></Contents></ListBucketResult>",
         "<ListBucketResult><Contents><Key>&nothing;</Key><Size>1</Size></Contents></ListBucketResult>",
         "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"}) {
@@ -114,13 +113,13 @@ TEST_CASE("keys come from the environment, else from the named profile's files")
   const TempDirectory folder;
   Environment environment(folder);
   PutFile(folder.path() + "/config",
-            "[profile two]\nregion=eu-west-2\nendpoint_url=http://two\n[profile three]\n"
-            "credential_process = echo '{\"Version\": 1, \"AccessKeyId\": \"AK3\", \"SecretAccessKey\": \"s3\", "
-            "\"SessionToken\": \"t3\", \"Expiration\": \"2026-11-30T12:00:00Z\"}'\n"
-            "[profile four]\ncredential_process = false\n[profile five]\nrole_arn = arn\n"
-            "[profile single]\nsso_session = on\n");
+          "[profile two]\nregion=eu-west-2\nendpoint_url=http://two\n[profile three]\n"
+          "credential_process = echo '{\"Version\": 1, \"AccessKeyId\": \"AK3\", \"SecretAccessKey\": \"s3\", "
+          "\"SessionToken\": \"t3\", \"Expiration\": \"2026-11-30T12:00:00Z\"}'\n"
+          "[profile four]\ncredential_process = false\n[profile five]\nrole_arn = arn\n"
+          "[profile single]\nsso_session = on\n");
   PutFile(folder.path() + "/credentials",
-            "[two]\naws_access_key_id=AK2\naws_secret_access_key=s2\naws_session_token=t2\n");
+          "[two]\naws_access_key_id=AK2\naws_secret_access_key=s2\naws_session_token=t2\n");
   environment.Set("AWS_PROFILE", "two");
   const auto two = AwsProfile::Load();
   REQUIRE(two.ok());

@@ -30,9 +30,7 @@ class TempDirectory {
   std::string path_;
 };
 
-inline void PutFile(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
+inline void PutFile(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
 inline std::string GetFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -11,8 +11,7 @@ namespace {
 
 std::string Text(const std::vector<uint64_t>& numbers) {
   std::string text = "(";
-  for (const uint64_t number : numbers)
-    text += (text.size() > 1 ? "," : "") + std::to_string(number);
+  for (const uint64_t number : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(number);
   return text + ")";
 }
 
@@ -26,8 +25,7 @@ std::string Describe(hid_t space) {
   std::string text = "extent " + Text(extent);
   std::vector<uint64_t> low(extent), high(extent);
   const H5S_sel_type type = H5Sget_select_type(space);
-  if (type != H5S_SEL_NONE && !extent.empty() &&
-      H5Sget_select_bounds(space, low.data(), high.data()) >= 0) {
+  if (type != H5S_SEL_NONE && !extent.empty() && H5Sget_select_bounds(space, low.data(), high.data()) >= 0) {
     text += " bounds " + Text(low) + Text(high);
   }
   if (type == H5S_SEL_POINTS) {
@@ -55,8 +53,7 @@ std::vector<uint64_t> RandomSpaces::Within(const std::vector<uint64_t>& extent) 
   return shape;
 }
 
-void RandomSpaces::SelectHyperslab(hid_t space, const std::vector<uint64_t>& extent,
-                                   H5S_seloper_t operation) {
+void RandomSpaces::SelectHyperslab(hid_t space, const std::vector<uint64_t>& extent, H5S_seloper_t operation) {
   std::vector<uint64_t> start, stride, count, block;
   for (const uint64_t dim : extent) {
     start.push_back(Below(dim));
@@ -135,10 +132,8 @@ RandomSpaces::Memory RandomSpaces::Strided(std::vector<uint64_t> counts) {
   }
   Memory memory;
   memory.space = SimpleSpace(extent);
-  memory.buffer_elems =
-      std::accumulate(extent.begin(), extent.end(), uint64_t{1}, std::multiplies<>());
-  H5Sselect_hyperslab(memory.space.get(), H5S_SELECT_SET, start.data(), stride.data(),
-                      counts.data(), block.data());
+  memory.buffer_elems = std::accumulate(extent.begin(), extent.end(), uint64_t{1}, std::multiplies<>());
+  H5Sselect_hyperslab(memory.space.get(), H5S_SELECT_SET, start.data(), stride.data(), counts.data(), block.data());
   if (extent.size() == file_rank_) Offset(memory.space.get(), extent);
   return memory;
 }
@@ -165,17 +160,15 @@ RandomSpaces::Memory RandomSpaces::Scattered(uint64_t elems, bool points) {
   return memory;
 }
 
-RandomSpaces::Memory RandomSpaces::ForMemory(const std::vector<uint64_t>& extent, hid_t file,
-                                             uint64_t elems) {
+RandomSpaces::Memory RandomSpaces::ForMemory(const std::vector<uint64_t>& extent, hid_t file, uint64_t elems) {
   Memory memory;
   file_rank_ = extent.size();
   const uint64_t kind = Below(7);
   if (kind == 0 || elems == 0) {
     memory.special = H5S_ALL;
-    memory.buffer_elems =
-        file == H5S_ALL
-            ? std::accumulate(extent.begin(), extent.end(), uint64_t{1}, std::multiplies<>())
-            : static_cast<uint64_t>(H5Sget_simple_extent_npoints(file));
+    memory.buffer_elems = file == H5S_ALL
+                              ? std::accumulate(extent.begin(), extent.end(), uint64_t{1}, std::multiplies<>())
+                              : static_cast<uint64_t>(H5Sget_simple_extent_npoints(file));
     return memory;
   }
   if (kind == 1) {

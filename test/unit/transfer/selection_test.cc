@@ -29,8 +29,7 @@ bool HasOffsets(uint32_t seed) { return seed % 2 == 1; }
 
 Twin RandomTwin(RandomSpaces& random, hid_t type, bool offsets) {
   const std::vector<uint64_t> extent = random.Shape(random.Below(4) + 1, 1, 11);
-  return Twin(type, extent, random.Within(extent),
-              offsets ? Twin::Native::kContiguous : Twin::Native::kChunked);
+  return Twin(type, extent, random.Within(extent), offsets ? Twin::Native::kContiguous : Twin::Native::kChunked);
 }
 
 void CheckReads(uint32_t seed, hid_t stored_type, hid_t mem_type) {
@@ -280,8 +279,7 @@ TEST_CASE("several datasets are read and written in one call", "[selection]") {
   Twin converted(H5T_IEEE_F64LE, {3}, {2});
   const std::vector<int32_t> numbers = Numbers(6, 10);
   const auto transfers = [&](const int32_t* source, int32_t* target) {
-    std::vector<DatasetTransfer> all = {plain.Transfer(H5T_NATIVE_INT, {}),
-                                        converted.Transfer(H5T_NATIVE_INT, {})};
+    std::vector<DatasetTransfer> all = {plain.Transfer(H5T_NATIVE_INT, {}), converted.Transfer(H5T_NATIVE_INT, {})};
     all[0].write_buffer = all[1].write_buffer = source;
     all[0].read_buffer = target;
     all[1].read_buffer = target + 6;

@@ -51,8 +51,7 @@ Twin::Twin(hid_t type, std::vector<uint64_t> extent, std::vector<uint64_t> chunk
   if (!chunk.empty() && native == Native::kChunked) {
     H5Pset_chunk(dcpl.get(), static_cast<int>(chunk.size()), chunk.data());
   }
-  dataset_ =
-      Handle(H5Dcreate2(file_.get(), "d", type, space.get(), H5P_DEFAULT, dcpl.get(), H5P_DEFAULT));
+  dataset_ = Handle(H5Dcreate2(file_.get(), "d", type, space.get(), H5P_DEFAULT, dcpl.get(), H5P_DEFAULT));
   REQUIRE(file_.valid());
   REQUIRE(dataset_.valid());
   auto element = shadow::MapToZarr(type, 3);

@@ -27,8 +27,7 @@ class Twin {
  public:
   enum class Native { kChunked, kContiguous };
 
-  Twin(hid_t type, std::vector<uint64_t> extent, std::vector<uint64_t> chunk,
-       Native native = Native::kChunked);
+  Twin(hid_t type, std::vector<uint64_t> extent, std::vector<uint64_t> chunk, Native native = Native::kChunked);
   // The Zarr side only, for elements that no native dataset has.
   Twin(shadow::ElementMap element, std::vector<uint64_t> extent, std::vector<uint64_t> chunk);
 

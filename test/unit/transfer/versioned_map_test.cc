@@ -12,9 +12,8 @@ TEST_CASE("a dataset of a version has its chunks in raw_data") {
 }
 
 TEST_CASE("other paths are of no version") {
-  for (const char* path : {"", "/", "/d", "/versions/r1/d", "/_version_data/d/raw_data",
-                           "/_version_data/versions", "/_version_data/versions/r1",
-                           "/_version_data/versions/r1/"}) {
+  for (const char* path : {"", "/", "/d", "/versions/r1/d", "/_version_data/d/raw_data", "/_version_data/versions",
+                           "/_version_data/versions/r1", "/_version_data/versions/r1/"}) {
     INFO(path);
     CHECK_FALSE(RawDataPath(path));
   }

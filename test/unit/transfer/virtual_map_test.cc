@@ -28,8 +28,7 @@ DimSelection AnySelection(std::mt19937& random, uint64_t elems) {
 }
 
 // Which element of the source (by its place in memory) a transfer of two dimensions gets, by counting.
-std::map<uint64_t, std::pair<uint64_t, uint64_t>> Expected(const Hyperslab& file,
-                                                           const Hyperslab& target,
+std::map<uint64_t, std::pair<uint64_t, uint64_t>> Expected(const Hyperslab& file, const Hyperslab& target,
                                                            const Hyperslab& source) {
   std::map<uint64_t, std::pair<uint64_t, uint64_t>> expected;
   const auto rows = IndicesOf(file[0]), columns = IndicesOf(file[1]);
@@ -57,8 +56,7 @@ TEST_CASE("a piece is what both the transfer and the mapping select", "[virtual]
     const uint64_t rows = 1 + random() % 9, columns = 1 + random() % 9;
     const Hyperslab target{AnySelection(random, rows), AnySelection(random, columns)};
     const Hyperslab source{AnySelection(random, rows), AnySelection(random, columns)};
-    const Hyperslab file{AnySelection(random, 1 + random() % 9),
-                         AnySelection(random, 1 + random() % 9)};
+    const Hyperslab file{AnySelection(random, 1 + random() % 9), AnySelection(random, 1 + random() % 9)};
     const Result<Handle> space = SpaceOfGrid(file, extent);
     REQUIRE(space.ok());
     const std::vector<uint64_t> packed{file[0].count, file[1].count};
@@ -76,8 +74,7 @@ TEST_CASE("a piece is what both the transfer and the mapping select", "[virtual]
     const auto from_rows = IndicesOf(grid.dims[0]), from_columns = IndicesOf(grid.dims[1]);
     for (std::size_t k = 0; k < from_rows.size(); ++k) {
       for (std::size_t l = 0; l < from_columns.size(); ++l) {
-        const uint64_t address = grid.mem_start_elems +
-                                 k * static_cast<uint64_t>(grid.mem_strides_elems[0]) +
+        const uint64_t address = grid.mem_start_elems + k * static_cast<uint64_t>(grid.mem_strides_elems[0]) +
                                  l * static_cast<uint64_t>(grid.mem_strides_elems[1]);
         found[address] = {from_rows[k], from_columns[l]};
       }

@@ -54,11 +54,10 @@ inline Json CodecsJson(const std::vector<CodecSpec>& codecs) {
   return list;
 }
 
-inline CodecSpec Sharded(const std::vector<uint64_t>& inner_shape,
-                         const std::vector<CodecSpec>& codecs = {},
+inline CodecSpec Sharded(const std::vector<uint64_t>& inner_shape, const std::vector<CodecSpec>& codecs = {},
                          const std::string& location = "end",
-                         const std::vector<CodecSpec>& index_codecs = {
-                             {"bytes", Json{{"endian", "little"}}}, {"crc32c", Json()}}) {
+                         const std::vector<CodecSpec>& index_codecs = {{"bytes", Json{{"endian", "little"}}},
+                                                                       {"crc32c", Json()}}) {
   Json configuration;
   configuration["chunk_shape"] = inner_shape;
   configuration["codecs"] = CodecsJson(codecs);
@@ -81,9 +80,7 @@ class CountingStore : public Store {
   std::function<void(std::span<ReadOp>)> before_batch;
   bool tells_states = true;  // else as a store behind a server
   bool settled = true;       // else as if all had just been written
-  void ResetCounts() {
-    batches = reads = writes = deletes = locks = walks = states = whole_reads = 0, read_bytes = 0;
-  }
+  void ResetCounts() { batches = reads = writes = deletes = locks = walks = states = whole_reads = 0, read_bytes = 0; }
 
   std::string Describe() const override { return "counting:"; }
   Status ReadBatch(std::span<ReadOp> ops, const ReadSink& sink, Executor& executor) override {
@@ -124,17 +121,10 @@ class CountingStore : public Store {
     return base_->Delete(key);
   }
   Status DeletePrefix(std::string_view prefix) override { return base_->DeletePrefix(prefix); }
-  Status RenamePrefix(std::string_view from, std::string_view to) override {
-    return base_->RenamePrefix(from, to);
-  }
-  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
-    return base_->ObjectBytes(key);
-  }
-  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
-    return base_->List(prefix);
-  }
-  Status Walk(std::string_view prefix,
-              const std::function<Status(std::string_view, uint64_t)>& visit) override {
+  Status RenamePrefix(std::string_view from, std::string_view to) override { return base_->RenamePrefix(from, to); }
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override { return base_->ObjectBytes(key); }
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override { return base_->List(prefix); }
+  Status Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) override {
     ++walks;
     return base_->Walk(prefix, visit);
   }
@@ -147,9 +137,7 @@ class CountingStore : public Store {
     auto found = Value(base_->Read(key));
     return found ? std::string(AsText(found->span())) : std::string("absent");
   }
-  void Put(std::string_view key, std::string_view bytes) {
-    RequireOk(base_->Write(key, AsBytes(bytes)));
-  }
+  void Put(std::string_view key, std::string_view bytes) { RequireOk(base_->Write(key, AsBytes(bytes))); }
   bool Has(std::string_view key) { return Value(base_->ObjectBytes(key)).has_value(); }
   int Count() {
     int count = 0;
@@ -158,9 +146,7 @@ class CountingStore : public Store {
   }
 
  private:
-  Status Refuse(std::string_view operation, std::string_view key) {
-    return fail ? fail(operation, key) : OkStatus();
-  }
+  Status Refuse(std::string_view operation, std::string_view key) { return fail ? fail(operation, key) : OkStatus(); }
   std::unique_ptr<Store> base_;
 };
 
@@ -185,8 +171,7 @@ struct Fixture {
 };
 
 // The box [start, start + count) in packed C order.
-inline GridSelection Box(const std::vector<uint64_t>& start, const std::vector<uint64_t>& count,
-                         uint64_t elem_bytes) {
+inline GridSelection Box(const std::vector<uint64_t>& start, const std::vector<uint64_t>& count, uint64_t elem_bytes) {
   GridSelection selection;
   selection.mem_strides_bytes.resize(start.size());
   auto stride = static_cast<int64_t>(elem_bytes);
@@ -201,8 +186,8 @@ inline GridSelection Box(const std::vector<uint64_t>& start, const std::vector<u
 }
 
 template <typename T>
-Status TryWriteBox(Array& array, const std::vector<uint64_t>& start,
-                   const std::vector<uint64_t>& count, const std::vector<T>& values) {
+Status TryWriteBox(Array& array, const std::vector<uint64_t>& start, const std::vector<uint64_t>& count,
+                   const std::vector<T>& values) {
   const Selection selection = Box(start, count, sizeof(T));
   WriteRequest request{&array, &selection, reinterpret_cast<const std::byte*>(values.data())};
   return Array::Write({&request, 1});
@@ -215,8 +200,8 @@ void WriteBox(Array& array, const std::vector<uint64_t>& start, const std::vecto
 }
 
 template <typename T>
-Status TryReadBox(Array& array, const std::vector<uint64_t>& start,
-                  const std::vector<uint64_t>& count, std::vector<T>* values) {
+Status TryReadBox(Array& array, const std::vector<uint64_t>& start, const std::vector<uint64_t>& count,
+                  std::vector<T>* values) {
   uint64_t elems = 1;
   for (uint64_t extent : count) elems *= extent;
   values->assign(elems, T{});
@@ -226,8 +211,7 @@ Status TryReadBox(Array& array, const std::vector<uint64_t>& start,
 }
 
 template <typename T>
-std::vector<T> ReadBox(Array& array, const std::vector<uint64_t>& start,
-                       const std::vector<uint64_t>& count) {
+std::vector<T> ReadBox(Array& array, const std::vector<uint64_t>& start, const std::vector<uint64_t>& count) {
   std::vector<T> values;
   RequireOk(TryReadBox(array, start, count, &values));
   return values;

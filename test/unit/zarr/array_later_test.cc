@@ -23,13 +23,11 @@ struct KeptBox {
   std::vector<uint16_t> values;
 };
 
-Result<JobPtr> WriteBoxLater(Array& array, uint64_t start, std::vector<uint16_t> values,
-                             Array::Report report) {
+Result<JobPtr> WriteBoxLater(Array& array, uint64_t start, std::vector<uint16_t> values, Array::Report report) {
   auto keep = std::make_shared<KeptBox>();
   keep->selection = Box({start}, {values.size()}, 2);
   keep->values = std::move(values);
-  WriteRequest request{&array, &keep->selection,
-                       reinterpret_cast<const std::byte*>(keep->values.data())};
+  WriteRequest request{&array, &keep->selection, reinterpret_cast<const std::byte*>(keep->values.data())};
   return Array::WriteLater({request}, keep, keep->values.size() * 2, report);
 }
 
@@ -48,8 +46,7 @@ TEST_CASE("a write in the background is seen by the next read, and dirty until i
   LaterFixture f(Metadata({100}, {10}, DType::Uint(2), {Gzip()}));
   auto dam = std::make_shared<Dam>();
   f.store.fail = [dam](std::string_view o, std::string_view k) { return (*dam)(o, k); };
-  const JobPtr job =
-      Value(WriteBoxLater(*f.array, 0, Iota<uint16_t>(100, 1), Array::Report::kJob));
+  const JobPtr job = Value(WriteBoxLater(*f.array, 0, Iota<uint16_t>(100, 1), Array::Report::kJob));
   CHECK(f.store.writes == 0);
   CHECK_FALSE(job->WaitFor(0));
   CHECK(f.array->dirty());
@@ -63,8 +60,7 @@ TEST_CASE("a write in the background is seen by the next read, and dirty until i
 TEST_CASE("background writes of one array keep their order") {
   LaterFixture f(Metadata({100}, {100}));
   for (uint16_t round = 1; round <= 50; ++round) {
-    (void)Value(WriteBoxLater(*f.array, round, std::vector<uint16_t>(50, round),
-                              Array::Report::kNextCall));
+    (void)Value(WriteBoxLater(*f.array, round, std::vector<uint16_t>(50, round), Array::Report::kNextCall));
   }
   RequireOk(f.array->Flush());
   const auto values = ReadBox<uint16_t>(*f.array, {0}, {100});
@@ -78,15 +74,13 @@ TEST_CASE("what failed in the background is returned by the next call, once") {
     return operation == "write" ? NoSpaceError("disk full") : OkStatus();
   };
   for (const bool flush : {true, false}) {
-    const JobPtr job =
-        Value(WriteBoxLater(*f.array, 0, Iota<uint16_t>(100, 1), Array::Report::kNextCall));
+    const JobPtr job = Value(WriteBoxLater(*f.array, 0, Iota<uint16_t>(100, 1), Array::Report::kNextCall));
     CHECK(job->Wait().code() == StatusCode::kNoSpace);
     CHECK(f.array->dirty());
     if (flush) {
       CHECK(f.array->Flush().code() == StatusCode::kNoSpace);
     } else {
-      CHECK(WriteBoxLater(*f.array, 0, {1, 2}, Array::Report::kNextCall).status().code() ==
-            StatusCode::kNoSpace);
+      CHECK(WriteBoxLater(*f.array, 0, {1, 2}, Array::Report::kNextCall).status().code() == StatusCode::kNoSpace);
     }
     CHECK_FALSE(f.array->dirty());
     RequireOk(f.array->Flush());
@@ -98,8 +92,7 @@ TEST_CASE("the failure of a job that somebody asks is not told twice") {
   f.store.fail = [](std::string_view operation, std::string_view) {
     return operation == "write" ? NoSpaceError("disk full") : OkStatus();
   };
-  const JobPtr job =
-      Value(WriteBoxLater(*f.array, 0, Iota<uint16_t>(100, 1), Array::Report::kJob));
+  const JobPtr job = Value(WriteBoxLater(*f.array, 0, Iota<uint16_t>(100, 1), Array::Report::kJob));
   f.array->WaitForRequests();
   CHECK(job->WaitFor(0));
   RequireOk(f.array->Flush());
@@ -112,8 +105,7 @@ TEST_CASE("a read in the background fills its buffer, after the writes before it
   auto keep = std::make_shared<KeptBox>();
   keep->selection = Box({0}, {100}, 2);
   std::vector<uint16_t> values(100);
-  ReadRequest request{f.array.get(), &keep->selection, reinterpret_cast<std::byte*>(values.data()),
-                      {}};
+  ReadRequest request{f.array.get(), &keep->selection, reinterpret_cast<std::byte*>(values.data()), {}};
   RequireOk(Value(Array::ReadLater({request}, keep))->Wait());
   CHECK(values == Iota<uint16_t>(100, 1));
 }
@@ -130,8 +122,7 @@ TEST_CASE("arrays open for reading, and vlen arrays, are refused at once") {
   LaterFixture f(Metadata({10}, {5}));
   f.options.read_only = true;
   f.Open();
-  CHECK(WriteBoxLater(*f.array, 0, {1}, Array::Report::kJob).status().code() ==
-        StatusCode::kPermissionDenied);
+  CHECK(WriteBoxLater(*f.array, 0, {1}, Array::Report::kJob).status().code() == StatusCode::kPermissionDenied);
   LaterFixture texts(Metadata({10}, {5}, DType::String(), {{"vlen-utf8", Json()}}));
   const Selection selection = Box({0}, {1}, sizeof(VlenRef));
   VlenRef ref;

@@ -38,9 +38,7 @@ void Store(Fixture& f) {
   f.array->DocumentStored(f.store.StateNow("a/zarr.json")->generation);
 }
 
-bool Says(const Status& status, std::string_view text) {
-  return status.message().find(text) != std::string::npos;
-}
+bool Says(const Status& status, std::string_view text) { return status.message().find(text) != std::string::npos; }
 
 }  // namespace
 
@@ -50,13 +48,13 @@ TEST_CASE("a cached chunk is read anew once its object has been replaced") {
     WriteElsewhere(f, 0, Values(f.metadata.shape[0], 1));
     CHECK(Read(f, 3, 2) == Values(2, 1));
     WriteElsewhere(f, 0, Values(f.metadata.shape[0], 2));
-    CHECK(Read(f, 3, 2) == Values(2, 2));       // by the short way
+    CHECK(Read(f, 3, 2) == Values(2, 2));  // by the short way
     WriteElsewhere(f, 0, Values(f.metadata.shape[0], 3));
-    CHECK(Read(f, 1, 30) == Values(30, 3));     // and along with others
+    CHECK(Read(f, 1, 30) == Values(30, 3));  // and along with others
     Read(f, 3, 2);
     f.store.ResetCounts();
     CHECK(Read(f, 3, 2) == Values(2, 3));
-    CHECK(f.store.batches == 0);                // what nobody replaced is cached
+    CHECK(f.store.batches == 0);  // what nobody replaced is cached
   }
 }
 
@@ -165,7 +163,10 @@ TEST_CASE("chunks of an array that was replaced by another are not read as the o
       {"codecs [], was [{\"name\":\"gzip\"", [](auto* a) { a->codecs.clear(); }},
       {"fill value 9, was 0", [](auto* a) { a->fill.bytes[0] = std::byte{9}; }},
       {"chunk key encoding default with '.', was default with '/'", [](auto* a) { a->key_encoding.separator = '.'; }},
-      {"shape [8,5], was [40]", [](auto* a) { a->shape = {8, 5}, a->chunk_shape = {4, 5}; }},
+      {"shape [8,5], was [40]",
+       [](auto* a) {
+         a->shape = {8, 5}, a->chunk_shape = {4, 5};
+       }},
   };
   for (const Change& change : changes) {
     Fixture f(Plain());

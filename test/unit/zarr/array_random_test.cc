@@ -242,22 +242,16 @@ class Twin {
         }
         inner.push_back(divisors[Below(rng_, divisors.size())]);
       }
-      std::vector<CodecSpec> index_codecs = {
-          {"bytes", Json{{"endian", Chance(rng_, 80) ? "little" : "big"}}}};
-      if (Chance(rng_, 70))
-        index_codecs.push_back({"crc32c", Json()});
-      else if (Chance(rng_, 50))
-        index_codecs.push_back({"numcodecs.adler32", Json()});
-      codecs.push_back(Sharded(inner, RandomCodecs(inner, depth + 1),
-                               Chance(rng_, 50) ? "end" : "start", index_codecs));
+      std::vector<CodecSpec> index_codecs = {{"bytes", Json{{"endian", Chance(rng_, 80) ? "little" : "big"}}}};
+      if (Chance(rng_, 70)) index_codecs.push_back({"crc32c", Json()});
+      else if (Chance(rng_, 50)) index_codecs.push_back({"numcodecs.adler32", Json()});
+      codecs.push_back(
+          Sharded(inner, RandomCodecs(inner, depth + 1), Chance(rng_, 50) ? "end" : "start", index_codecs));
       if (Chance(rng_, 15)) codecs.push_back(Gzip());
       return codecs;
     }
-    if (vlen())
-      codecs.push_back(
-          {metadata_.dtype.kind == DType::Kind::kString ? "vlen-utf8" : "vlen-bytes", Json()});
-    else
-      codecs.push_back({"bytes", Json{{"endian", "little"}}});
+    if (vlen()) codecs.push_back({metadata_.dtype.kind == DType::Kind::kString ? "vlen-utf8" : "vlen-bytes", Json()});
+    else codecs.push_back({"bytes", Json{{"endian", "little"}}});
     if (Chance(rng_, 40)) codecs.push_back(Gzip());
     if (Chance(rng_, 20)) codecs.push_back({"zstd", Json{{"level", 1}, {"checksum", false}}});
     if (Chance(rng_, 30)) codecs.push_back({"crc32c", Json()});
@@ -270,8 +264,7 @@ class Twin {
     std::vector<uint64_t> shape, chunk;
     for (std::size_t dim = 0; dim < rank; ++dim) {
       shape.push_back(Chance(rng_, 4) ? 0 : 1 + Below(rng_, largest[rank]));
-      chunk.push_back(1 +
-                      Below(rng_, Chance(rng_, 20) ? largest[rank] + 3 : largest[rank] / 2 + 2));
+      chunk.push_back(1 + Below(rng_, Chance(rng_, 20) ? largest[rank] + 3 : largest[rank] / 2 + 2));
     }
     const DType types[] = {DType::Uint(1),  DType::Uint(2),  DType::Float(4),   DType::Complex(16),
                            DType::Bytes(3), DType::String(), DType::VlenBytes()};
@@ -285,8 +278,7 @@ class Twin {
     if (Chance(rng_, 25) && metadata_.codecs.back().name != "sharding_indexed" &&
         metadata_.codecs[0].name != "sharding_indexed") {
       bool sharded = false;
-      for (const auto& codec : metadata_.codecs)
-        sharded = sharded || codec.name == "sharding_indexed";
+      for (const auto& codec : metadata_.codecs) sharded = sharded || codec.name == "sharding_indexed";
       if (!sharded) {
         metadata_.zarr_format = 2;
         metadata_.fill.defined = Chance(rng_, 50);
@@ -295,8 +287,7 @@ class Twin {
         }
       }
     }
-    metadata_.key_encoding.kind =
-        Chance(rng_, 50) ? ChunkKeyEncoding::Kind::kDefault : ChunkKeyEncoding::Kind::kV2;
+    metadata_.key_encoding.kind = Chance(rng_, 50) ? ChunkKeyEncoding::Kind::kDefault : ChunkKeyEncoding::Kind::kV2;
     metadata_.key_encoding.separator = Chance(rng_, 50) ? '/' : '.';
     model_.fill = std::string(AsText(metadata_.fill.bytes));
     model_.shape = shape;
@@ -338,16 +329,14 @@ class Twin {
         contents.push_back(all_fill ? model_.fill : RandomElem());
         std::byte* at = buffer.data() + pick.mem_index[i] * elem_bytes();
         if (vlen()) {
-          const VlenRef ref{contents.back().size(),
-                            reinterpret_cast<const std::byte*>(contents.back().data())};
+          const VlenRef ref{contents.back().size(), reinterpret_cast<const std::byte*>(contents.back().data())};
           std::memcpy(at, &ref, sizeof(ref));
         } else {
           std::memcpy(at, contents.back().data(), elem_bytes());
         }
         model_.elems[pick.array_index[i]] = contents.back();
       }
-      requests.push_back(
-          {array_.get(), &pick.selection, buffer.data() + pick.base_elem * elem_bytes()});
+      requests.push_back({array_.get(), &pick.selection, buffer.data() + pick.base_elem * elem_bytes()});
     }
     RequireOk(Array::Write(requests));
   }
@@ -364,10 +353,7 @@ class Twin {
     std::vector<ReadRequest> requests;
     for (const Picked& pick : picks) {
       buffers.emplace_back(pick.mem_elems * elem_bytes(), std::byte{0xAB});
-      requests.push_back({array_.get(),
-                          &pick.selection,
-                          buffers.back().data() + pick.base_elem * elem_bytes(),
-                          {}});
+      requests.push_back({array_.get(), &pick.selection, buffers.back().data() + pick.base_elem * elem_bytes(), {}});
     }
     H5ZARR_RETURN_IF_ERROR(Array::Read(requests));
     for (std::size_t r = 0; r < picks.size(); ++r) {
@@ -382,17 +368,15 @@ class Twin {
         }
         touched[picks[r].mem_index[i]] = true;
         if (seen != model_.elems[picks[r].array_index[i]]) {
-          return InternalError("element " + std::to_string(picks[r].array_index[i]) + " is '" +
-                               seen + "', expected '" + model_.elems[picks[r].array_index[i]] +
-                               "'");
+          return InternalError("element " + std::to_string(picks[r].array_index[i]) + " is '" + seen + "', expected '" +
+                               model_.elems[picks[r].array_index[i]] + "'");
         }
       }
       for (uint64_t i = 0; i < touched.size(); ++i) {
         const bool clean =
-            touched[i] ||
-            std::all_of(buffers[r].begin() + static_cast<std::ptrdiff_t>(i * elem_bytes()),
-                        buffers[r].begin() + static_cast<std::ptrdiff_t>((i + 1) * elem_bytes()),
-                        [](std::byte b) { return b == std::byte{0xAB}; });
+            touched[i] || std::all_of(buffers[r].begin() + static_cast<std::ptrdiff_t>(i * elem_bytes()),
+                                      buffers[r].begin() + static_cast<std::ptrdiff_t>((i + 1) * elem_bytes()),
+                                      [](std::byte b) { return b == std::byte{0xAB}; });
         if (!clean) return InternalError("memory that was not selected changed");
       }
     }

@@ -86,9 +86,7 @@ struct Planes : Fixture {
     WriteBox(*array, {0, 0, 0}, {16, 256, 128}, values);
     Open();
   }
-  std::vector<uint16_t> Plane(uint64_t plane) {
-    return ReadBox<uint16_t>(*array, {plane, 0, 0}, {1, 256, 128});
-  }
+  std::vector<uint16_t> Plane(uint64_t plane) { return ReadBox<uint16_t>(*array, {plane, 0, 0}, {1, 256, 128}); }
   // From the byte on that is the `share`-th part.
   void DamageLast(const std::string& key, double share) {
     std::string bytes = store.Bytes(key);
@@ -100,7 +98,8 @@ struct Planes : Fixture {
 
 TEST_CASE("who wants the front of a large chunk decodes that much of it, and who returns all of it") {
   // LZ4 blocks, of which blosc's are by default, have nothing that tells of damage.
-  for (const auto& [name, notices] : {std::pair{"gzip", true}, {"zstd", true}, {"numcodecs.lz4", false}, {"blosc", false}}) {
+  for (const auto& [name, notices] :
+       {std::pair{"gzip", true}, {"zstd", true}, {"numcodecs.lz4", false}, {"blosc", false}}) {
     INFO(name);
     Planes f({name, Json::object()});
     const std::vector<uint16_t> plane = f.Plane(8);
@@ -451,8 +450,7 @@ TEST_CASE("memory between strided elements stays untouched") {
   WriteBox(*f.array, {0, 0}, {4, 4}, Iota<uint16_t>(16));
   std::vector<uint16_t> memory(40, 77);
   const Selection selection = GridSelection{{{0, 2, 2, 1}, {1, 1, 1, 2}}, {-20, 4}};
-  ReadRequest request{
-      f.array.get(), &selection, reinterpret_cast<std::byte*>(memory.data() + 20), {}};
+  ReadRequest request{f.array.get(), &selection, reinterpret_cast<std::byte*>(memory.data() + 20), {}};
   RequireOk(Array::Read({&request, 1}));
   std::vector<uint16_t> expected(40, 77);
   expected[20] = 1, expected[22] = 2, expected[10] = 9, expected[12] = 10;
@@ -499,9 +497,7 @@ TEST_CASE("text keeps alive what its elements refer to") {
   ReadRequest read{f.array.get(), &all, reinterpret_cast<std::byte*>(out), {}};
   RequireOk(Array::Read({&read, 1}));
   f.array.reset();
-  auto text = [](const VlenRef& ref) {
-    return std::string(reinterpret_cast<const char*>(ref.data), ref.size_bytes);
-  };
+  auto text = [](const VlenRef& ref) { return std::string(reinterpret_cast<const char*>(ref.data), ref.size_bytes); };
   CHECK(text(out[0]) == "alpha");
   CHECK(text(out[1]).empty());
   CHECK(text(out[3]) == "-");
@@ -522,8 +518,7 @@ TEST_CASE("fill text read from a cached chunk outlives the array") {
   RequireOk(Array::Read({&read, 1}));
   CHECK(f.store.reads == 0);
   f.array.reset();
-  CHECK(std::string(reinterpret_cast<const char*>(out.data), out.size_bytes) ==
-        std::string(100, '-'));
+  CHECK(std::string(reinterpret_cast<const char*>(out.data), out.size_bytes) == std::string(100, '-'));
 }
 
 TEST_CASE("a read much larger than its memory budget is done in slices") {

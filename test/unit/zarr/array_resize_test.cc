@@ -9,9 +9,8 @@ void Resize(Array& array, std::vector<uint64_t> shape) { RequireOk(array.Resize(
 
 TEST_CASE("what was cut off reads as fill after growing again") {
   for (const bool sharded : {false, true}) {
-    Fixture f(Metadata(
-        {10}, {4}, DType::Uint(2),
-        sharded ? std::vector<CodecSpec>{Sharded({2}, {Gzip()})} : std::vector<CodecSpec>{Gzip()}));
+    Fixture f(Metadata({10}, {4}, DType::Uint(2),
+                       sharded ? std::vector<CodecSpec>{Sharded({2}, {Gzip()})} : std::vector<CodecSpec>{Gzip()}));
     WriteBox(*f.array, {0}, {10}, Iota<uint16_t>(10, 1));
     Resize(*f.array, {5});
     CHECK_FALSE(f.store.Has("a/c/2"));
@@ -36,8 +35,8 @@ TEST_CASE("dirty chunks follow a resize") {
 
 TEST_CASE("growing clears what another writer left beyond the extent") {
   for (const bool sharded : {false, true}) {
-    Fixture f(Metadata({8}, {8}, DType::Uint(2),
-                       sharded ? std::vector<CodecSpec>{Sharded({2})} : std::vector<CodecSpec>{}));
+    Fixture f(
+        Metadata({8}, {8}, DType::Uint(2), sharded ? std::vector<CodecSpec>{Sharded({2})} : std::vector<CodecSpec>{}));
     WriteBox(*f.array, {0}, {8}, Iota<uint16_t>(8, 1));
     // As zarr-python shrinks: the metadata only.
     f.metadata.shape = {3};

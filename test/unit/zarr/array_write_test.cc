@@ -98,8 +98,7 @@ std::string ShardOfSingleChunks(const ArrayMetadata& metadata, const std::vector
 TEST_CASE("inner chunks that are taken together make the same shard as one by one") {
   for (const char* location : {"end", "start"}) {
     for (const uint64_t extent : {32, 30}) {  // the last one is whole, or reaches beyond the array
-      const ArrayMetadata metadata =
-          Metadata({extent}, {32}, DType::Uint(2), {Sharded({4}, {}, location)});
+      const ArrayMetadata metadata = Metadata({extent}, {32}, DType::Uint(2), {Sharded({4}, {}, location)});
       for (const std::set<uint64_t>& fill : std::vector<std::set<uint64_t>>{{}, {0}, {3, 4}, {7}, {0, 2, 7}}) {
         auto values = Iota<uint16_t>(extent, 1);
         for (const uint64_t chunk : fill) {

@@ -13,13 +13,9 @@ ChunkCache::Ptr Chunk(uint64_t id, uint64_t bytes, bool dirty = false) {
   return chunk;
 }
 
-VlenRef Ref(const std::string& text) {
-  return {text.size(), reinterpret_cast<const std::byte*>(text.data())};
-}
+VlenRef Ref(const std::string& text) { return {text.size(), reinterpret_cast<const std::byte*>(text.data())}; }
 
-std::string Text(const VlenRef& ref) {
-  return std::string(reinterpret_cast<const char*>(ref.data), ref.size_bytes);
-}
+std::string Text(const VlenRef& ref) { return std::string(reinterpret_cast<const char*>(ref.data), ref.size_bytes); }
 
 }  // namespace
 

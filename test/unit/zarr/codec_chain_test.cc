@@ -7,8 +7,7 @@
 namespace h5zarr::zarr::test {
 namespace {
 
-CodecChain Chain(DType dtype, std::vector<uint64_t> shape, std::vector<CodecSpec> codecs,
-                 FillValue fill = {}) {
+CodecChain Chain(DType dtype, std::vector<uint64_t> shape, std::vector<CodecSpec> codecs, FillValue fill = {}) {
   return Value(CodecChain::Make(dtype, std::move(shape), codecs, fill));
 }
 
@@ -39,11 +38,9 @@ TEST_CASE("a chain of nothing but bytes is an identity") {
 }
 
 TEST_CASE("leading transposes become the order of a decoded chunk") {
-  const CodecChain chain =
-      Chain(DType::Uint(2), {2, 3, 4}, {Transpose({2, 0, 1}), Transpose({1, 2, 0})});
+  const CodecChain chain = Chain(DType::Uint(2), {2, 3, 4}, {Transpose({2, 0, 1}), Transpose({1, 2, 0})});
   CHECK(chain.is_identity());
-  CHECK(std::vector<uint64_t>(chain.order().begin(), chain.order().end()) ==
-        std::vector<uint64_t>{0, 1, 2});
+  CHECK(std::vector<uint64_t>(chain.order().begin(), chain.order().end()) == std::vector<uint64_t>{0, 1, 2});
   const CodecChain fortran = Chain(DType::Uint(2), {2, 3}, {Transpose({1, 0})});
   CHECK(std::vector<int64_t>(fortran.strides_bytes().begin(), fortran.strides_bytes().end()) ==
         std::vector<int64_t>{2, 4});
@@ -55,8 +52,7 @@ TEST_CASE("what was encoded decodes to the same elements") {
       {{"crc32c", Json()}},
       {Gzip(), {"crc32c", Json()}},
       {{"numcodecs.shuffle", Json{{"elementsize", 2}}}, {"numcodecs.zlib", Json{{"level", 1}}}},
-      {{"numcodecs.delta", Json{{"dtype", "<u2"}}},
-       {"zstd", Json{{"level", 1}, {"checksum", true}}}},
+      {{"numcodecs.delta", Json{{"dtype", "<u2"}}}, {"zstd", Json{{"level", 1}, {"checksum", true}}}},
       {{"numcodecs.delta", Json{{"dtype", "<u2"}}}, Transpose({1, 0})},
       {Sharded({2, 2}, {Gzip()})},
       {Sharded({2, 2}, {{"bytes", Json()}}, "start")},
@@ -64,8 +60,7 @@ TEST_CASE("what was encoded decodes to the same elements") {
       {Sharded({2, 2}), Gzip()},
       {Transpose({1, 0}), Sharded({3, 2}, {Transpose({1, 0}), Gzip()})},
       {Sharded({2, 2}, {}, "end", {{"bytes", Json{{"endian", "big"}}}})},
-      {Sharded({2, 2}, {}, "end",
-               {{"bytes", Json()}, {"numcodecs.crc32", Json()}, {"crc32c", Json()}})},
+      {Sharded({2, 2}, {}, "end", {{"bytes", Json()}, {"numcodecs.crc32", Json()}, {"crc32c", Json()}})},
   };
   for (const auto& codecs : chains) {
     INFO(CodecsJson(codecs).dump());
@@ -90,8 +85,7 @@ TEST_CASE("inner chunks of nothing but fill are left out of an encoded shard") {
   const CodecChain chain = Chain(DType::Uint(2), {6}, {Sharded({2}, {{"bytes", Json()}})}, fill);
   const Buffer shard = Value(chain.Encode(Bytes({7, 7, 1, 2, 7, 7})));
   CHECK(shard.size_bytes() == 4 + 3 * 16 + 4);
-  CHECK(Numbers(Value(chain.Decode(shard.span())).elems.span()) ==
-        std::vector<uint16_t>{7, 7, 1, 2, 7, 7});
+  CHECK(Numbers(Value(chain.Decode(shard.span())).elems.span()) == std::vector<uint16_t>{7, 7, 1, 2, 7, 7});
 }
 
 // A fill value of `values`, over and over.
@@ -119,14 +113,12 @@ TEST_CASE("inner chunks of a block of fill are stored, and read where they are m
   // Written by whoever takes 0 for fill.
   const CodecChain other = Chain(DType::Uint(2), {3, 2}, sharded);
   const Buffer sparse = Value(other.Encode(Bytes({0, 0, 1, 2, 0, 0})));
-  CHECK(Numbers(Value(chain.Decode(sparse.span())).elems.span()) ==
-        std::vector<uint16_t>{7, 8, 1, 2, 7, 8});
+  CHECK(Numbers(Value(chain.Decode(sparse.span())).elems.span()) == std::vector<uint16_t>{7, 8, 1, 2, 7, 8});
 }
 
 TEST_CASE("a block of fill that is not a chunk's last dimensions is refused") {
   for (const std::vector<uint64_t>& shape : {std::vector<uint64_t>{4, 3}, {3, 1}, {}}) {
-    CHECK(CodecChain::Make(DType::Uint(2), shape, {}, Block({1, 2})).status().code() ==
-          StatusCode::kInvalidArgument);
+    CHECK(CodecChain::Make(DType::Uint(2), shape, {}, Block({1, 2})).status().code() == StatusCode::kInvalidArgument);
   }
   CHECK(CodecChain::Make(DType::Uint(2), {3, 2}, {Transpose({1, 0})}, Block({1, 2})).status().code() ==
         StatusCode::kInvalidArgument);
@@ -135,9 +127,8 @@ TEST_CASE("a block of fill that is not a chunk's last dimensions is refused") {
 }
 
 TEST_CASE("text of variable length survives sharding within sharding") {
-  const CodecChain chain =
-      Chain(DType::String(), {4}, {Sharded({2}, {Sharded({1}, {{"vlen-utf8", Json()}, Gzip()})})},
-            FillValue{true, {std::byte{'x'}}, {}});
+  const CodecChain chain = Chain(DType::String(), {4}, {Sharded({2}, {Sharded({1}, {{"vlen-utf8", Json()}, Gzip()})})},
+                                 FillValue{true, {std::byte{'x'}}, {}});
   const std::string words[] = {"", "x", "three", "a longer word than the others"};
   std::vector<VlenRef> refs;
   for (const std::string& word : words) {
@@ -172,8 +163,7 @@ TEST_CASE("shardings that make no sense are refused") {
 }
 
 TEST_CASE("an index that points over itself is corrupt") {
-  const CodecChain chain =
-      Chain(DType::Uint(2), {4}, {Sharded({2}, {}, "end", {{"bytes", Json()}})});
+  const CodecChain chain = Chain(DType::Uint(2), {4}, {Sharded({2}, {}, "end", {{"bytes", Json()}})});
   Buffer shard = Value(chain.Encode(Bytes({1, 2, 3, 4})));
   CHECK(chain.Decode(shard.span()).ok());
   const uint64_t offset = 6;  // of the second inner chunk: 2 of its 4 bytes are index

@@ -41,9 +41,8 @@ TEST_CASE("every v3 spelling of a type is read") {
 }
 
 TEST_CASE("v3 structs are read from pairs and from objects") {
-  CHECK(
-      V3(R"({"name": "structured", "configuration": {"fields": [["a", "int8"], ["b", "float64"]]}})") ==
-      "struct9{a@0:int1,b@1:float8:little}");
+  CHECK(V3(R"({"name": "structured", "configuration": {"fields": [["a", "int8"], ["b", "float64"]]}})") ==
+        "struct9{a@0:int1,b@1:float8:little}");
   CHECK(V3(R"({"name": "struct", "configuration": {"fields": [
                {"name": "p", "data_type": {"name": "struct", "configuration": {"fields": [
                  {"name": "x", "data_type": "float32"}, {"name": "y", "data_type": "r16"}]}}},
@@ -52,10 +51,9 @@ TEST_CASE("v3 structs are read from pairs and from objects") {
 }
 
 TEST_CASE("v3 types that are unknown or cannot be stored are unsupported") {
-  for (const char* text :
-       {R"("int128")", R"("int3")", R"("r12")", R"("r0x")", R"("r")", R"("complex_bfloat16")",
-        R"({"name": "raw_bytes", "configuration": {"length_bytes": 99999999999}})",
-        R"({"name": "structured", "configuration": {"fields": [["a", "string"]]}})"}) {
+  for (const char* text : {R"("int128")", R"("int3")", R"("r12")", R"("r0x")", R"("r")", R"("complex_bfloat16")",
+                           R"({"name": "raw_bytes", "configuration": {"length_bytes": 99999999999}})",
+                           R"({"name": "structured", "configuration": {"fields": [["a", "string"]]}})"}) {
     INFO(text);
     CHECK(V3(text) == "unsupported");
   }
@@ -63,13 +61,12 @@ TEST_CASE("v3 types that are unknown or cannot be stored are unsupported") {
 }
 
 TEST_CASE("malformed v3 types are corrupt") {
-  for (const char* text :
-       {"3", "{}", R"({"name": 3})", R"({"name": "raw_bytes"})",
-        R"({"name": "raw_bytes", "configuration": {"length_bytes": -1}})",
-        R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 6}})",
-        R"({"name": "structured", "configuration": {"fields": []}})",
-        R"({"name": "structured", "configuration": {"fields": [["a", "int8"], ["a", "int8"]]}})",
-        R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 0}})"}) {
+  for (const char* text : {"3", "{}", R"({"name": 3})", R"({"name": "raw_bytes"})",
+                           R"({"name": "raw_bytes", "configuration": {"length_bytes": -1}})",
+                           R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 6}})",
+                           R"({"name": "structured", "configuration": {"fields": []}})",
+                           R"({"name": "structured", "configuration": {"fields": [["a", "int8"], ["a", "int8"]]}})",
+                           R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 0}})"}) {
     INFO(text);
     CHECK(V3(text) == "corrupt data");
   }
@@ -91,25 +88,22 @@ TEST_CASE("v2 type strings are read with their byte order") {
 }
 
 TEST_CASE("v2 structs nest, hold arrays and mix byte orders") {
-  CHECK(
-      V2(R"([["a", "<i4"], ["v", ">f4", [3, 2]], ["n", [["x", "|u1"], ["", "|V3"]]], ["w", "<i2", 4]])") ==
-      "struct40{a@0:int4:little,v@4[3, 2]:float4:big,n@28:struct4{x@0:uint1,f1@1:raw3},"
-      "w@32[4]:int2:little}");
+  CHECK(V2(R"([["a", "<i4"], ["v", ">f4", [3, 2]], ["n", [["x", "|u1"], ["", "|V3"]]], ["w", "<i2", 4]])") ==
+        "struct40{a@0:int4:little,v@4[3, 2]:float4:big,n@28:struct4{x@0:uint1,f1@1:raw3},"
+        "w@32[4]:int2:little}");
   CHECK(V2(R"([[["a title", "a"], "<i4"]])") == "struct4{a@0:int4:little}");
 }
 
 TEST_CASE("v2 types that are wrong are refused") {
   for (const char* text :
-       {R"("|i4")", R"("i4")", R"("<i")", R"("<i4x")", R"("<M8[s")", R"("<M8[0s]")",
-        R"("<M8[99999999999999999999s]")", "4", "[]", R"([["a"]])", R"([["a", "<i4", [-1]]])",
-        R"([["a", "<i4"], ["a", "<i4"]])"}) {
+       {R"("|i4")", R"("i4")", R"("<i")", R"("<i4x")", R"("<M8[s")", R"("<M8[0s]")", R"("<M8[99999999999999999999s]")",
+        "4", "[]", R"([["a"]])", R"([["a", "<i4", [-1]]])", R"([["a", "<i4"], ["a", "<i4"]])"}) {
     INFO(text);
     CHECK(V2(text) == "corrupt data");
   }
   for (const char* text :
-       {R"("<i3")", R"("<f16")", R"("<c32")", R"("|O")", R"("<x4")", R"("|S99999999999")",
-        R"("<U4611686018427387905")", R"([["a", "|S1000", [1000000, 1000000]]])",
-        R"([["a", "<i8", [4294967296, 4294967296]]])"}) {
+       {R"("<i3")", R"("<f16")", R"("<c32")", R"("|O")", R"("<x4")", R"("|S99999999999")", R"("<U4611686018427387905")",
+        R"([["a", "|S1000", [1000000, 1000000]]])", R"([["a", "<i8", [4294967296, 4294967296]]])"}) {
     INFO(text);
     CHECK(V2(text) == "unsupported");
   }
@@ -120,11 +114,9 @@ TEST_CASE("types are written in each format's words") {
   time.kind = DType::Kind::kDatetime;
   time.unit = "s";
   time.scale_factor = 10;
-  CHECK(FormatDTypeV3(time)->dump() ==
-        R"({"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":10}})");
+  CHECK(FormatDTypeV3(time)->dump() == R"({"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":10}})");
   CHECK(*FormatDTypeV2(time) == "<M8[10s]");
-  CHECK(FormatDTypeV3(DType::Raw(3))->dump() ==
-        R"({"name":"raw_bytes","configuration":{"length_bytes":3}})");
+  CHECK(FormatDTypeV3(DType::Raw(3))->dump() == R"({"name":"raw_bytes","configuration":{"length_bytes":3}})");
   CHECK(*FormatDTypeV3(DType::VlenBytes()) == "bytes");
   CHECK(*FormatDTypeV2(DType::Utf32(2, Endian::kBig)) == ">U2");
   CHECK(*FormatDTypeV2(DType::String()) == "|O");

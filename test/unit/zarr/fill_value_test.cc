@@ -25,8 +25,7 @@ DType FloatFormat(const char* name, uint64_t item_bytes) {
 
 DType Pair(Endian endian = Endian::kLittle) {
   const char* order = endian == Endian::kBig ? ">" : "<";
-  return *ParseDTypeV2(
-      J(std::string(R"([["a", ")") + order + R"(i4"], ["b", ")" + order + R"(f4"]])"));
+  return *ParseDTypeV2(J(std::string(R"([["a", ")") + order + R"(i4"], ["b", ")" + order + R"(f4"]])"));
 }
 
 TEST_CASE("integers fill in any number form that fits") {
@@ -202,8 +201,8 @@ TEST_CASE("floats are written in their shortest form") {
 }
 
 TEST_CASE("every code of the small floats survives writing and reading") {
-  for (const char* name : {"float8_e3m4", "float8_e4m3", "float8_e4m3fn", "float8_e4m3b11fnuz",
-                           "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"}) {
+  for (const char* name : {"float8_e3m4", "float8_e4m3", "float8_e4m3fn", "float8_e4m3b11fnuz", "float8_e4m3fnuz",
+                           "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"}) {
     const DType dtype = FloatFormat(name, 1);
     for (int code = 0; code < 256; ++code) {
       INFO(name << " " << code);
@@ -219,16 +218,14 @@ TEST_CASE("every code of the small floats survives writing and reading") {
 }
 
 TEST_CASE("a fill value of the wrong size is not written") {
-  CHECK(FormatFillValue(FillValue{true, {}, {}}, DType::Int(4), 3).status().code() ==
-        StatusCode::kInvalidArgument);
+  CHECK(FormatFillValue(FillValue{true, {}, {}}, DType::Int(4), 3).status().code() == StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("base64 round-trips and refuses what is none") {
   for (const char* text : {"", "YQ==", "YWI=", "YWJj", "YWL/", "AAAA"}) {
     CHECK(EncodeBase64(*DecodeBase64(text)) == text);
   }
-  for (const char* text :
-       {"a", "YQ=", "YQ==YQ==", "Y===", "====", "YR==", "YWJ=", "YW J", "YW-_", "\xC3\xA9=="}) {
+  for (const char* text : {"a", "YQ=", "YQ==YQ==", "Y===", "====", "YR==", "YWJ=", "YW J", "YW-_", "\xC3\xA9=="}) {
     INFO(text);
     CHECK_FALSE(DecodeBase64(text).ok());
   }

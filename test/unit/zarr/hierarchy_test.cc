@@ -24,9 +24,7 @@ struct Fixture {
   std::unique_ptr<Store> store = MakeMemoryStore();
   Hierarchy hierarchy{store.get()};
 
-  void Put(std::string_view key, std::string_view text) {
-    REQUIRE(store->Write(key, AsBytes(text)).ok());
-  }
+  void Put(std::string_view key, std::string_view text) { REQUIRE(store->Write(key, AsBytes(text)).ok()); }
   std::string Text(std::string_view key) {
     const auto bytes = store->Read(key);
     REQUIRE(bytes.ok());
@@ -170,8 +168,8 @@ TEST_CASE("listing an opened group reads no document") {
 TEST_CASE("paths that leave the store or name metadata are no nodes") {
   Fixture f;
   f.Put("zarr.json", kGroupV3);
-  for (const char* path : {"..", "../secret", "a/../../b", ".", "./a", "/", "/a", "a/", "a//b",
-                           "zarr.json", ".zgroup", ".zattrs"}) {
+  for (const char* path :
+       {"..", "../secret", "a/../../b", ".", "./a", "/", "/a", "a/", "a//b", "zarr.json", ".zgroup", ".zattrs"}) {
     INFO(path);
     CHECK(f.What(path) == "none");
     Node node;
@@ -234,7 +232,8 @@ TEST_CASE("an update keeps what another writer stored meanwhile, and writes noth
     REQUIRE(f.store->Read(key, &after).ok());
     CHECK(before == after);
     CHECK(*f.hierarchy.IsAsStored(node));
-    f.Put(key, format == 3 ? R"({"zarr_format": 3, "node_type": "group", "attributes": {"theirs": 2}})" : R"({"theirs": 2})");
+    f.Put(key, format == 3 ? R"({"zarr_format": 3, "node_type": "group", "attributes": {"theirs": 2}})"
+                           : R"({"theirs": 2})");
     CHECK_FALSE(*f.hierarchy.IsAsStored(node));
     node.attributes()["ours"] = 3;
     updated = f.hierarchy.Update(node, TakeTheirs);
@@ -321,17 +320,10 @@ class StuckStore final : public Store {
   Status Write(std::string_view key, ByteSpan bytes) override { return store_->Write(key, bytes); }
   Result<bool> Delete(std::string_view key) override { return store_->Delete(key); }
   Status DeletePrefix(std::string_view) override { return PermissionDeniedError("stuck"); }
-  Status RenamePrefix(std::string_view from, std::string_view to) override {
-    return store_->RenamePrefix(from, to);
-  }
-  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override {
-    return store_->ObjectBytes(key);
-  }
-  Result<std::vector<ListEntry>> List(std::string_view prefix) override {
-    return store_->List(prefix);
-  }
-  Status Walk(std::string_view prefix,
-              const std::function<Status(std::string_view, uint64_t)>& visit) override {
+  Status RenamePrefix(std::string_view from, std::string_view to) override { return store_->RenamePrefix(from, to); }
+  Result<std::optional<uint64_t>> ObjectBytes(std::string_view key) override { return store_->ObjectBytes(key); }
+  Result<std::vector<ListEntry>> List(std::string_view prefix) override { return store_->List(prefix); }
+  Status Walk(std::string_view prefix, const std::function<Status(std::string_view, uint64_t)>& visit) override {
     return store_->Walk(prefix, visit);
   }
   Result<std::shared_ptr<void>> Lock(std::string_view document_key, uint64_t resource) override {
@@ -458,8 +450,7 @@ TEST_CASE("a store without consolidated metadata gets none") {
 }
 
 TEST_CASE("names that Zarr or this library keep for themselves are refused") {
-  for (const char* name :
-       {"a", "..hidden", "a..b", "c", "0", "\u00e9", "with space", "a_", "_x", ".x"}) {
+  for (const char* name : {"a", "..hidden", "a..b", "c", "0", "\u00e9", "with space", "a_", "_x", ".x"}) {
     INFO(name);
     CHECK(CheckNodeName(name).ok());
   }

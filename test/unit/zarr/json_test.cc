@@ -33,8 +33,7 @@ TEST_CASE("what has no value in Json is kept as it was spelled") {
       R"({"a":[18446744073709551616,-9223372036854775809,1e400,-1e400],"b":{"c":"a\ud800b"},"d":{}})";
   const Json json = Parsed(text);
   CHECK(DumpJson(json, -1) == text);
-  CHECK(DumpJson(json).find("[\n    18446744073709551616,\n    -9223372036854775809,") !=
-        std::string::npos);
+  CHECK(DumpJson(json).find("[\n    18446744073709551616,\n    -9223372036854775809,") != std::string::npos);
   const Json plain = PlainJson(json);
   CHECK(plain["a"][0].get<double>() == 0x1p64);
   CHECK(plain["a"][3].get<double>() == -HUGE_VAL);
@@ -56,8 +55,7 @@ TEST_CASE("bare NaN and Infinity are floats, and stay bare where they were") {
 TEST_CASE("members keep their order and the last of the same name wins") {
   CHECK(DumpJson(Parsed(R"({"z": 1, "a": 2, "z": 3})"), -1) == R"({"z":3,"a":2})");
   std::string many = "{";
-  for (int i = 0; i < 100; ++i)
-    many += "\"m" + std::to_string(i % 60) + "\": " + std::to_string(i) + ",";
+  for (int i = 0; i < 100; ++i) many += "\"m" + std::to_string(i % 60) + "\": " + std::to_string(i) + ",";
   many.back() = '}';
   const Json json = Parsed(many);
   CHECK(json.size() == 60);
@@ -105,9 +103,7 @@ TEST_CASE("damaged text is refused with its place") {
 }
 
 TEST_CASE("nesting beyond 200 levels is refused") {
-  const auto nested = [](std::size_t depth) {
-    return std::string(depth, '[') + std::string(depth, ']');
-  };
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   Parsed(nested(200));
   CHECK(Failure(nested(201)).find("200 levels") != std::string::npos);
   Failure(std::string(1000000, '['));
@@ -115,8 +111,8 @@ TEST_CASE("nesting beyond 200 levels is refused") {
 
 TEST_CASE("a member's text is found whatever its value holds") {
   const std::string value = R"({"x": ["}", "\"", "\\"], "consolidated_metadata": 2})";
-  const std::string text = R"({"a": "consolidated_metadata", "b": 1, "consolidated_metadata": )" +
-                           value + R"(, "node_type": "group"})";
+  const std::string text =
+      R"({"a": "consolidated_metadata", "b": 1, "consolidated_metadata": )" + value + R"(, "node_type": "group"})";
   CHECK(FindMemberText(text, "consolidated_metadata") == std::string_view(value));
   CHECK(FindMemberText(text, "node_type") == std::string_view("\"group\""));
   CHECK(FindMemberText(text, "b") == std::string_view("1"));
@@ -124,8 +120,7 @@ TEST_CASE("a member's text is found whatever its value holds") {
 }
 
 TEST_CASE("a member's text is not found in broken documents") {
-  for (const char* text :
-       {"", "[]", "{", "{\"a", "{\"a\"", "{\"a\":", "{\"a\": \"b", "{\"a\": [1", "{\"a\": \"\\"}) {
+  for (const char* text : {"", "[]", "{", "{\"a", "{\"a\"", "{\"a\":", "{\"a\": \"b", "{\"a\": [1", "{\"a\": \"\\"}) {
     INFO(text);
     CHECK_FALSE(FindMemberText(text, "a"));
   }

@@ -71,8 +71,8 @@ TEST_CASE("documents written anew say the same") {
     INFO(texts.status().message());
     REQUIRE(texts.ok());
     INFO(texts->document);
-    const auto again = metadata.zarr_format == 2 ? ParseArrayV2(texts->document, "", "again")
-                                                 : ParseArrayV3(texts->document, "again");
+    const auto again =
+        metadata.zarr_format == 2 ? ParseArrayV2(texts->document, "", "again") : ParseArrayV3(texts->document, "again");
     INFO(again.status().message());
     REQUIRE(again.ok());
     CHECK(again->shape == metadata.shape);

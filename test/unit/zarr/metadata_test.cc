@@ -11,8 +11,7 @@ Json J(std::string_view text) { return *ParseJson(text, "test"); }
 
 // A v3 array document with some members replaced.
 std::string ArrayV3(std::string_view changes = "{}") {
-  Json document =
-      J(R"({"zarr_format": 3, "node_type": "array", "shape": [6, 8], "data_type": "int32",
+  Json document = J(R"({"zarr_format": 3, "node_type": "array", "shape": [6, 8], "data_type": "int32",
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}},
     "chunk_key_encoding": {"name": "default"}, "fill_value": 7,
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]})");
@@ -83,8 +82,7 @@ constexpr auto kUnsupported = StatusCode::kUnsupported;
 using Strings = std::vector<std::string>;
 
 TEST_CASE("a v3 array document is read") {
-  const ArrayMetadata metadata =
-      V3(R"({"dimension_names": ["x", null], "attributes": {"k": [1]}})");
+  const ArrayMetadata metadata = V3(R"({"dimension_names": ["x", null], "attributes": {"k": [1]}})");
   CHECK(metadata.shape == Shape{6, 8});
   CHECK(metadata.chunk_shape == Shape{4, 4});
   CHECK(metadata.dtype == DType::Int(4));
@@ -100,16 +98,14 @@ TEST_CASE("v3 chunk key encodings are read in every spelling") {
     return V3(std::string(R"({"chunk_key_encoding": )") + value + "}").key_encoding;
   };
   CHECK(encoding(R"("default")") == ChunkKeyEncoding{Kind::kDefault, '/'});
-  CHECK(encoding(R"({"name": "default", "configuration": {}})") ==
-        ChunkKeyEncoding{Kind::kDefault, '/'});
+  CHECK(encoding(R"({"name": "default", "configuration": {}})") == ChunkKeyEncoding{Kind::kDefault, '/'});
   CHECK(encoding(R"({"name": "default", "configuration": {"separator": "."}})") ==
         ChunkKeyEncoding{Kind::kDefault, '.'});
   CHECK(encoding(R"("v2")") == ChunkKeyEncoding{Kind::kV2, '.'});
-  CHECK(encoding(R"({"name": "v2", "configuration": {"separator": "/"}})") ==
-        ChunkKeyEncoding{Kind::kV2, '/'});
+  CHECK(encoding(R"({"name": "v2", "configuration": {"separator": "/"}})") == ChunkKeyEncoding{Kind::kV2, '/'});
   CHECK(FailureV3(R"({"chunk_key_encoding": "hash"})", "hash") == kUnsupported);
-  CHECK(FailureV3(R"({"chunk_key_encoding": {"name": "v2", "configuration": {"separator": "-"}}})",
-                  "separator") == kCorrupt);
+  CHECK(FailureV3(R"({"chunk_key_encoding": {"name": "v2", "configuration": {"separator": "-"}}})", "separator") ==
+        kCorrupt);
 }
 
 TEST_CASE("an unknown v3 member is refused unless it may be ignored") {
@@ -117,8 +113,7 @@ TEST_CASE("an unknown v3 member is refused unless it may be ignored") {
   CHECK(FailureV3(R"({"extra": {"must_understand": true}})", "'extra'") == kUnsupported);
   V3(R"({"extra": {"must_understand": false, "x": 1}})");
   V3(R"({"storage_transformers": []})");
-  CHECK(FailureV3(R"({"storage_transformers": [{"name": "x"}]})", "storage_transformers") ==
-        kUnsupported);
+  CHECK(FailureV3(R"({"storage_transformers": [{"name": "x"}]})", "storage_transformers") == kUnsupported);
 }
 
 TEST_CASE("v3 documents with wrong members are refused") {
@@ -134,8 +129,7 @@ TEST_CASE("v3 documents with wrong members are refused") {
   CHECK(FailureV3(R"({"codecs": [{"configuration": {}}]})", "codec") == kCorrupt);
   CHECK(FailureV3(R"({"dimension_names": ["x"]})", "dimension_names") == kCorrupt);
   CHECK(FailureV3(R"({"attributes": 3})", "attributes") == kCorrupt);
-  for (const char* member : {"zarr_format", "shape", "data_type", "chunk_grid",
-                             "chunk_key_encoding", "fill_value"}) {
+  for (const char* member : {"zarr_format", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value"}) {
     Json document = J(ArrayV3());
     document.erase(member);
     const Status status = ParseArrayV3(document.dump(), "a").status();
@@ -147,10 +141,8 @@ TEST_CASE("v3 documents with wrong members are refused") {
 TEST_CASE("sizes beyond what can be addressed are refused") {
   CHECK(FailureV3(R"({"shape": [4294967296, 4294967296]})", "2^63") == kUnsupported);
   CHECK(FailureV3(R"({"shape": [6, 18446744073709551615]})", "shape") == kCorrupt);
-  CHECK(
-      FailureV3(
-          R"({"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2147483648, 1073741824]}}})",
-          "2^63") == kUnsupported);
+  CHECK(FailureV3(R"({"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2147483648, 1073741824]}}})",
+                  "2^63") == kUnsupported);
   std::string ones = "[1";
   for (int i = 0; i < 32; ++i) ones += ", 1";
   ones += "]";
@@ -158,8 +150,7 @@ TEST_CASE("sizes beyond what can be addressed are refused") {
 }
 
 TEST_CASE("a chunk extent of 0 is read as 1 where the dimension is empty") {
-  const char* kGrid =
-      R"("chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 0]}})";
+  const char* kGrid = R"("chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 0]}})";
   CHECK(V3(std::string(R"({"shape": [6, 0], )") + kGrid + "}").chunk_shape == Shape{4, 1});
   CHECK(FailureV3(std::string("{") + kGrid + "}", "extent 0") == kCorrupt);
   CHECK(V2(R"({"shape": [0, 0], "chunks": [0, 0]})").chunk_shape == Shape{1, 1});
@@ -173,31 +164,27 @@ TEST_CASE("a chunk extent of 0 does not stay in a document once the array has gr
 }
 
 TEST_CASE("rank 0 arrays are read in both formats") {
-  const ArrayMetadata metadata = V3(
-      R"({"shape": [], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}}})");
+  const ArrayMetadata metadata =
+      V3(R"({"shape": [], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}}})");
   CHECK(metadata.rank() == 0);
   CHECK(V2(R"({"shape": [], "chunks": [], "order": "F"})").codecs.empty());
 }
 
 TEST_CASE("the bytes codec becomes the type's byte order") {
-  CHECK(
-      V3(R"({"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "gzip"}]})")
-          .dtype.endian == Endian::kBig);
-  const ArrayMetadata metadata =
-      V3(R"({"codecs": ["bytes", {"name": "gzip", "configuration": {"level": 1}}]})");
+  CHECK(V3(R"({"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "gzip"}]})").dtype.endian ==
+        Endian::kBig);
+  const ArrayMetadata metadata = V3(R"({"codecs": ["bytes", {"name": "gzip", "configuration": {"level": 1}}]})");
   CHECK(metadata.dtype.endian == Endian::kLittle);
   CHECK(Names(metadata.codecs) == Strings{"gzip"});
-  CHECK(FailureV3(R"({"codecs": [{"name": "bytes", "configuration": {"endian": "middle"}}]})",
-                  "middle") == kCorrupt);
+  CHECK(FailureV3(R"({"codecs": [{"name": "bytes", "configuration": {"endian": "middle"}}]})", "middle") == kCorrupt);
 }
 
 TEST_CASE("codecs of known roles stand in their order") {
   CHECK(FailureV3(R"({"codecs": ["gzip", "bytes"]})", "gzip") == kCorrupt);
-  CHECK(FailureV3(R"({"codecs": ["gzip", {"name": "transpose", "configuration": {"order": [1, 0]}}]})",
-                  "transpose") == kCorrupt);
-  CHECK(FailureV3(
-            R"({"codecs": ["bytes", {"name": "transpose", "configuration": {"order": [1, 0]}}]})",
-            "transpose") == kCorrupt);
+  CHECK(FailureV3(R"({"codecs": ["gzip", {"name": "transpose", "configuration": {"order": [1, 0]}}]})", "transpose") ==
+        kCorrupt);
+  CHECK(FailureV3(R"({"codecs": ["bytes", {"name": "transpose", "configuration": {"order": [1, 0]}}]})", "transpose") ==
+        kCorrupt);
   CHECK(FailureV3(R"({"codecs": ["bytes", "vlen-utf8"]})", "vlen-utf8") == kCorrupt);
   CHECK(Names(V3(R"({"codecs": ["mystery", "gzip"]})").codecs) == Strings{"mystery", "gzip"});
 }
@@ -211,15 +198,13 @@ TEST_CASE("a chain without an array to bytes codec is one of little endian numbe
   Json document = J(ArrayV3());
   document.erase("codecs");
   CHECK(ParseArrayV3(document.dump(), "a/zarr.json").ok());
-  CHECK(FailureV3(R"({"data_type": "string", "fill_value": "", "codecs": ["gzip"]})", "array to bytes") ==
-        kCorrupt);
+  CHECK(FailureV3(R"({"data_type": "string", "fill_value": "", "codecs": ["gzip"]})", "array to bytes") == kCorrupt);
 }
 
 // A sharding codec of int32 with the given inner chunk shape and inner codecs.
 std::string Sharding(const std::string& chunk_shape, const std::string& codecs) {
-  return R"({"name": "sharding_indexed", "configuration": {"chunk_shape": )" + chunk_shape +
-         R"(, "codecs": )" + codecs +
-         R"(, "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}})";
+  return R"({"name": "sharding_indexed", "configuration": {"chunk_shape": )" + chunk_shape + R"(, "codecs": )" +
+         codecs + R"(, "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}})";
 }
 
 TEST_CASE("the innermost bytes codec of shards gives the byte order") {
@@ -244,11 +229,9 @@ TEST_CASE("inner chunks must divide the shard at every level") {
 TEST_CASE("a transpose before the sharding permutes what inner chunks divide") {
   const std::string kLittle = R"([{"name": "bytes", "configuration": {"endian": "little"}}])";
   const std::string kSwap = R"({"name": "transpose", "configuration": {"order": [1, 0]}}, )";
-  const char* kGrid =
-      R"(, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 6]}}})";
+  const char* kGrid = R"(, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 6]}}})";
   V3(R"({"codecs": [)" + kSwap + Sharding("[6, 2]", kLittle) + "]" + kGrid);
-  CHECK(FailureV3(R"({"codecs": [)" + kSwap + Sharding("[2, 6]", kLittle) + "]" + kGrid,
-                  "divide") == kCorrupt);
+  CHECK(FailureV3(R"({"codecs": [)" + kSwap + Sharding("[2, 6]", kLittle) + "]" + kGrid, "divide") == kCorrupt);
   const std::string kF = R"({"name": "transpose", "configuration": {"order": "F"}}, )";
   V3(R"({"codecs": [)" + kF + Sharding("[6, 2]", kLittle) + "]" + kGrid);
   CHECK(FailureV3(R"({"codecs": [)" + kF + Sharding("[2, 6]", kLittle) + "]" + kGrid, "divide") == kCorrupt);
@@ -287,16 +270,14 @@ TEST_CASE("v2 separators default to a dot") {
 
 TEST_CASE("v2 object arrays are what their object codec says") {
   const auto kind = [](const std::string& id) {
-    return V2(R"({"dtype": "|O", "fill_value": 0, "filters": [{"id": ")" + id + R"("}]})")
-        .dtype.kind;
+    return V2(R"({"dtype": "|O", "fill_value": 0, "filters": [{"id": ")" + id + R"("}]})").dtype.kind;
   };
   CHECK(kind("vlen-utf8") == DType::Kind::kString);
   CHECK(kind("json2") == DType::Kind::kString);
   CHECK(kind("vlen-bytes") == DType::Kind::kVlenBytes);
   CHECK(kind("vlen-array") == DType::Kind::kVlenBytes);
   CHECK(FailureV2(R"({"dtype": "|O", "filters": [{"id": "pickle"}]})", "pickle") == kUnsupported);
-  CHECK(FailureV2(R"({"dtype": "|O", "filters": [{"id": "msgpack2"}]})", "msgpack2") ==
-        kUnsupported);
+  CHECK(FailureV2(R"({"dtype": "|O", "filters": [{"id": "msgpack2"}]})", "msgpack2") == kUnsupported);
   CHECK(FailureV2(R"({"dtype": "|O"})", "object codec") == kUnsupported);
 }
 
@@ -331,13 +312,10 @@ TEST_CASE("attributes are not added to a v3 document that has none") {
 }
 
 TEST_CASE("bare codec names are written as objects") {
-  const ArrayMetadata metadata =
-      V3(R"({"codecs": ["bytes", "crc32c"], "chunk_key_encoding": "v2"})");
+  const ArrayMetadata metadata = V3(R"({"codecs": ["bytes", "crc32c"], "chunk_key_encoding": "v2"})");
   const Json document = Written(metadata);
-  CHECK(document["codecs"] ==
-        J(R"([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}])"));
-  CHECK(document["chunk_key_encoding"] ==
-        J(R"({"name": "v2", "configuration": {"separator": "."}})"));
+  CHECK(document["codecs"] == J(R"([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}])"));
+  CHECK(document["chunk_key_encoding"] == J(R"({"name": "v2", "configuration": {"separator": "."}})"));
 }
 
 TEST_CASE("the bytes codec is written behind array codecs and before byte codecs") {
@@ -346,8 +324,7 @@ TEST_CASE("the bytes codec is written behind array codecs and before byte codecs
   metadata.dtype = DType::Int(4, Endian::kBig);
   metadata.fill.bytes.assign(4, std::byte{0});
   metadata.codecs = {{"transpose", J(R"({"order": [1, 0]})")}, {"gzip", J(R"({"level": 5})")}};
-  CHECK(Written(metadata)["codecs"] ==
-        J(R"([{"name": "transpose", "configuration": {"order": [1, 0]}},
+  CHECK(Written(metadata)["codecs"] == J(R"([{"name": "transpose", "configuration": {"order": [1, 0]}},
               {"name": "bytes", "configuration": {"endian": "big"}},
               {"name": "gzip", "configuration": {"level": 5}}])"));
 }
@@ -379,8 +356,7 @@ TEST_CASE("a struct without a byte order is little endian and stays as it was wr
   CHECK(metadata.dtype.fields[0].dtype.endian == Endian::kLittle);
   CHECK(Written(metadata)["codecs"] == J(R"([{"name": "bytes"}])"));
   metadata.document = nullptr;
-  CHECK(Written(metadata)["codecs"] ==
-        J(R"([{"name": "bytes", "configuration": {"endian": "little"}}])"));
+  CHECK(Written(metadata)["codecs"] == J(R"([{"name": "bytes", "configuration": {"endian": "little"}}])"));
 }
 
 TEST_CASE("structs of mixed byte order are not written to v3") {
@@ -391,8 +367,7 @@ TEST_CASE("structs of mixed byte order are not written to v3") {
 }
 
 TEST_CASE("a document may ask for the registered struct spelling") {
-  ArrayMetadata metadata =
-      V3(R"({"data_type": {"name": "structured", "configuration": {"fields": [["a", "int32"]]}},
+  ArrayMetadata metadata = V3(R"({"data_type": {"name": "structured", "configuration": {"fields": [["a", "int32"]]}},
                                   "fill_value": "AQAAAA=="})");
   metadata.document = J(R"({"data_type": {"name": "struct", "configuration": {"fields": [
                             {"name": "a", "data_type": "int32"}]}}})");
@@ -416,13 +391,11 @@ TEST_CASE("groups keep unknown members and the place of their attributes") {
   REQUIRE(group.ok());
   CHECK_FALSE(group->has_consolidated);
   CHECK(J(FormatGroup(*group)->document).dump() == J(kText).dump());
-  CHECK(ParseGroupV3(R"({"zarr_format": 3, "node_type": "group", "x": 1})", "z").status().code() ==
-        kUnsupported);
+  CHECK(ParseGroupV3(R"({"zarr_format": 3, "node_type": "group", "x": 1})", "z").status().code() == kUnsupported);
 }
 
 TEST_CASE("new groups are written as zarr-python does") {
-  CHECK(J(FormatGroup(GroupMetadata{})->document).dump() ==
-        R"({"attributes":{},"zarr_format":3,"node_type":"group"})");
+  CHECK(J(FormatGroup(GroupMetadata{})->document).dump() == R"({"attributes":{},"zarr_format":3,"node_type":"group"})");
   GroupMetadata group;
   group.zarr_format = 2;
   CHECK(J(FormatGroup(group)->document).dump() == R"({"zarr_format":2})");
@@ -438,15 +411,13 @@ TEST_CASE("inline consolidated metadata are noticed and left out") {
   REQUIRE(group.ok());
   CHECK(group->has_consolidated);
   CHECK_FALSE(group->document.contains("consolidated_metadata"));
-  CHECK_FALSE(ParseGroupV3(
-                  R"({"zarr_format": 3, "consolidated_metadata": null, "node_type": "group"})", "z")
+  CHECK_FALSE(ParseGroupV3(R"({"zarr_format": 3, "consolidated_metadata": null, "node_type": "group"})", "z")
                   ->has_consolidated);
 }
 
 TEST_CASE("the node type is told without parsing the document") {
   CHECK(*NodeTypeV3(ArrayV3(), "z") == "array");
-  CHECK(*NodeTypeV3(R"({"consolidated_metadata": {"node_type": "array"}, "node_type": "group"})",
-                    "z") == "group");
+  CHECK(*NodeTypeV3(R"({"consolidated_metadata": {"node_type": "array"}, "node_type": "group"})", "z") == "group");
   CHECK(NodeTypeV3("{}", "z").status().code() == kCorrupt);
   CHECK(NodeTypeV3(R"({"node_type": 3})", "z").status().code() == kCorrupt);
 }
@@ -454,15 +425,13 @@ TEST_CASE("the node type is told without parsing the document") {
 TEST_CASE("new array documents have zarr-python's members in its order") {
   ArrayMetadata metadata = V3(R"({"dimension_names": ["x", "y"]})");
   metadata.document = nullptr;
-  CHECK(MemberNames(Written(metadata)) == Strings{"shape", "data_type", "chunk_grid",
-                                                  "chunk_key_encoding", "fill_value", "codecs",
-                                                  "attributes", "dimension_names", "zarr_format",
-                                                  "node_type", "storage_transformers"});
+  CHECK(MemberNames(Written(metadata)) == Strings{"shape", "data_type", "chunk_grid", "chunk_key_encoding",
+                                                  "fill_value", "codecs", "attributes", "dimension_names",
+                                                  "zarr_format", "node_type", "storage_transformers"});
   metadata = V2();
   metadata.document = nullptr;
-  CHECK(MemberNames(Written(metadata)) == Strings{"shape", "chunks", "dtype", "fill_value", "order",
-                                                  "filters", "compressor", "dimension_separator",
-                                                  "zarr_format"});
+  CHECK(MemberNames(Written(metadata)) == Strings{"shape", "chunks", "dtype", "fill_value", "order", "filters",
+                                                  "compressor", "dimension_separator", "zarr_format"});
 }
 
 }  // namespace

@@ -215,10 +215,8 @@ TEST_CASE("rank 0 has one chunk of one element") {
 TEST_CASE("selections that leave the array are refused") {
   Planned planned({10}, {4}, {4});
   CHECK(planned.Make(Box({8}, {3}, 1)).status().code() == StatusCode::kOutOfRange);
-  CHECK(planned.Make(GridSelection{{{0, UINT64_MAX / 2, 3, 1}}, {1}}).status().code() ==
-        StatusCode::kOutOfRange);
-  CHECK(planned.Make(GridSelection{{{0, 1, 2, 2}}, {1}}).status().code() ==
-        StatusCode::kInvalidArgument);
+  CHECK(planned.Make(GridSelection{{{0, UINT64_MAX / 2, 3, 1}}, {1}}).status().code() == StatusCode::kOutOfRange);
+  CHECK(planned.Make(GridSelection{{{0, 1, 2, 2}}, {1}}).status().code() == StatusCode::kInvalidArgument);
   CHECK(planned.Make(RunSelection{{9, 0, 2}}).status().code() == StatusCode::kOutOfRange);
   CHECK(planned.Make(RunSelection{{UINT64_MAX, 0, 2}}).status().code() == StatusCode::kOutOfRange);
   CHECK(planned.Make(GridSelection{}).status().code() == StatusCode::kInvalidArgument);
@@ -243,8 +241,7 @@ TEST_CASE("trailing dimensions that a chunk spans are not cut into rows") {
 }
 
 TEST_CASE("a grid of more chunks than can be numbered is refused") {
-  CHECK(ChunkGrid::Make({1ull << 40, 1ull << 40}, {1, 1}, {1, 1}).status().code() ==
-        StatusCode::kUnsupported);
+  CHECK(ChunkGrid::Make({1ull << 40, 1ull << 40}, {1, 1}, {1, 1}).status().code() == StatusCode::kUnsupported);
 }
 
 }  // namespace h5zarr::zarr::test

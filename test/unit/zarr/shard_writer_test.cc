@@ -33,10 +33,8 @@ struct Written {
   ScratchPool scratch;
   CodecChain chain;
   ShardWriter writer;
-  explicit Written(const std::string& location = "end", uint64_t groups = 8,
-                   uint64_t max_waiting_bytes = 100)
-      : chain(Chain(location)),
-        writer(&store, "k", *chain.sharding(), groups, max_waiting_bytes, &scratch) {}
+  explicit Written(const std::string& location = "end", uint64_t groups = 8, uint64_t max_waiting_bytes = 100)
+      : chain(Chain(location)), writer(&store, "k", *chain.sharding(), groups, max_waiting_bytes, &scratch) {}
 };
 
 }  // namespace
@@ -111,8 +109,7 @@ TEST_CASE("a large shard goes to the store in groups, with and without codecs") 
   for (const bool compressed : {false, true}) {
     std::vector<CodecSpec> inner;
     if (compressed) inner.push_back(Gzip());
-    Fixture f(Metadata({64, 256, 256}, {64, 256, 256}, DType::Uint(2),
-                       {Sharded({16, 64, 64}, inner)}));
+    Fixture f(Metadata({64, 256, 256}, {64, 256, 256}, DType::Uint(2), {Sharded({16, 64, 64}, inner)}));
     auto values = Iota<uint16_t>(uint64_t{64} * 256 * 256);
     std::fill_n(values.begin(), 16 * 256 * 256, uint16_t{0});  // the first inner chunks: fill
     WriteBox(*f.array, {0, 0, 0}, {64, 256, 256}, values);

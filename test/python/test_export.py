@@ -79,6 +79,18 @@ def test_shards_and_codecs_are_those_that_were_asked_for(source, tmp_path):
                tmp_path / "x.zarr")
 
 
+def test_groups_track_times_as_they_did(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w", libver="latest") as f:
+        for name in ("tracked", "plain"):
+            properties = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+            properties.set_obj_track_times(name == "tracked")
+            h5py.h5g.create(f.id, name.encode(), gcpl=properties)
+    h5zarr("export", tmp_path / "x.h5", tmp_path / "x.zarr")
+    kept = {name: zarr.open_group(tmp_path / "x.zarr" / name, mode="r").attrs.get("_hdf5", {}).get("times")
+            for name in ("tracked", "plain")}
+    assert kept["tracked"] and not kept["plain"]
+
+
 def test_lzf_of_h5py_goes_there_and_back(tmp_path):
     values = np.arange(1000, dtype="i4").reshape(50, 20)
     file, store, again = (str(tmp_path / name) for name in ("x.h5", "x.zarr", "again.h5"))

@@ -77,9 +77,11 @@ Result<Handle> GroupList(hid_t group) {
   Handle list(H5Pcreate(H5P_GROUP_CREATE));
   unsigned order = 0, attribute_order = 0, entries = 0, name_bytes = 0, most = 0, least = 0;
   std::size_t heap_bytes = 0;
+  hbool_t times = false;
   const hid_t from = old.get(), to = list.get();
   if (from < 0 || to < 0 || H5Pget_link_creation_order(from, &order) < 0 || H5Pset_link_creation_order(to, order) < 0 ||
       H5Pget_attr_creation_order(from, &attribute_order) < 0 || H5Pset_attr_creation_order(to, attribute_order) < 0 ||
+      H5Pget_obj_track_times(from, &times) < 0 || H5Pset_obj_track_times(to, times) < 0 ||
       H5Pget_est_link_info(from, &entries, &name_bytes) < 0 || H5Pset_est_link_info(to, entries, name_bytes) < 0 ||
       H5Pget_local_heap_size_hint(from, &heap_bytes) < 0 || H5Pset_local_heap_size_hint(to, heap_bytes) < 0 ||
       H5Pget_link_phase_change(from, &most, &least) < 0 || H5Pset_link_phase_change(to, most, least) < 0 ||

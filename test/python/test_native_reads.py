@@ -424,6 +424,30 @@ def test_values_that_do_not_fit_are_the_programs_to_refuse_in_its_first_read_too
     assert found.count("refused") >= 4 and "fits 120000" in found
 
 
+# What HDF5 reports in a program's list of how it read.
+REPORTED = """
+import ctypes, sys
+import h5py, numpy as np
+sys.path.insert(0, sys.argv[2])
+from libhdf5 import HID, LIB
+with h5py.File(sys.argv[1]) as f:
+    for name in f:
+        dataset, plist, cause = f[name].id, h5py.h5p.create(h5py.h5p.DATASET_XFER), ctypes.c_uint32(77)
+        dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, np.empty(dataset.shape, "f4"), dxpl=plist)
+        assert LIB.H5Pget_no_selection_io_cause(HID(plist.id), ctypes.byref(cause)) >= 0
+        print(name, hex(cause.value))
+"""
+
+
+def test_what_hdf5_reports_of_a_read_is_in_the_programs_list(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        f.create_dataset("chunked", data=np.arange(1000.), chunks=(100,), fillvalue=1.5)
+        f.create_dataset("contiguous", data=np.arange(1000.), fillvalue=1.5)
+    found = [run_python(REPORTED, str(path), os.path.dirname(__file__), connector=c) for c in ("zarr", None)]
+    assert found[0] == found[1] and "0x0" not in found[1]
+
+
 def test_copies_from_a_file_into_a_store_are_the_same(plain, tmp_path):
     store = tmp_path / "copy.zarr"
     with h5py.File(plain) as source, h5py.File(store, "w") as target:

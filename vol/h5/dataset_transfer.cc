@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "base/buffer.h"
 #include "base/checked.h"
@@ -21,8 +22,9 @@ Status TransferNative(const DatasetPart& part, bool write, hid_t dxpl, void** re
   void* read_buffer = part.read_buffer;
   const void* write_buffer = part.write_buffer;
   const hid_t native = host::NativeConnector();
+  // (What has been asked in this call of a store's shadow may be anything.)
   std::optional<host::FreshContext> context;
-  if (dxpl != H5P_DEFAULT && dxpl != host::DefaultDxpl()) context.emplace();
+  if (part.object->store != nullptr && dxpl != H5P_DEFAULT && dxpl != host::DefaultDxpl()) context.emplace();
   return NativeStatus(
       write ? H5VLdataset_write(1, &under, native, &mem_type, &mem_space, &file_space, dxpl, &write_buffer, request)
             : H5VLdataset_read(1, &under, native, &mem_type, &mem_space, &file_space, dxpl, &read_buffer, request));
@@ -119,6 +121,8 @@ Status TransferArrays(std::span<const DatasetPart> parts, bool write, hid_t dxpl
 Result<Handle> GetId(Object* dataset, H5VL_dataset_get_t what) {
   H5VL_dataset_get_args_t args;
   args.op_type = what;
+  std::optional<host::FreshContext> context;
+  if (what == H5VL_DATASET_GET_DCPL) context.emplace();  // HDF5 converts the fill value
   if (H5VLdataset_get(dataset->native.under, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return host::AlreadyReported();
   }

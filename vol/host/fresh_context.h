@@ -1,8 +1,9 @@
 // FreshContext: HDF5's state of one call (H5CX), anew for calls that a callback makes.
 //
 // What HDF5 has looked up in a transfer list it keeps until the program's call ends, whichever list that was. A
-// callback that has asked questions under the default list must not pass the program's list on in the same
-// state: HDF5 would take the default's conversion callback, error checks and buffers.
+// callback that asks under the default list what HDF5 converts something for must do so in a state of its own: in the
+// program's own, HDF5 would take the default's conversion callback, error checks and buffers for the program's data.
+// (The other way round, the program's list passed on in such a state, what HDF5 reports in that list would be lost.)
 #ifndef H5ZARR_HOST_FRESH_CONTEXT_H_
 #define H5ZARR_HOST_FRESH_CONTEXT_H_
 

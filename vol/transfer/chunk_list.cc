@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "host/error_stack.h"
+#include "host/fresh_context.h"
 #include "host/host_api.h"
 #include "host/native.h"
 
@@ -254,6 +255,8 @@ Status WriteByHdf5(void* dataset, std::span<const hsize_t> coords, ByteSpan byte
 Result<Handle> AskDataset(void* dataset, H5VL_dataset_get_t what) {
   H5VL_dataset_get_args_t args;
   args.op_type = what;
+  std::optional<host::FreshContext> context;
+  if (what == H5VL_DATASET_GET_DCPL) context.emplace();  // HDF5 converts the fill value
   if (H5VLdataset_get(dataset, host::NativeConnector(), &args, host::DefaultDxpl(), nullptr) < 0) {
     return UnsupportedError("HDF5 does not tell of a dataset");
   }

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace h5zarr {
 namespace {
@@ -14,13 +17,13 @@ constexpr std::string_view kGzip = "\x1f\x8b";
 constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd";
 constexpr std::size_t kStepBytes = 1 << 20;
 
-// One of the two formats: takes from the front of `*in` and appends to `*out`, as long as there is both `*in` and room
-// for `room_bytes`.
+// One of the two formats.
 class Unpacker {
  public:
   virtual ~Unpacker() = default;
-  // False where the bytes are none of the format.
-  virtual bool Step(std::string_view* in, std::string* out, std::size_t room_bytes) = 0;
+  // Takes from the front of `*in` and writes to `room`, as long as there is both; how many bytes it wrote. Nothing
+  // where the bytes are none of the format.
+  virtual std::optional<std::size_t> Step(std::string_view* in, std::span<char> room) = 0;
   // Whether all that was taken is whole.
   virtual bool at_end() const = 0;
 };
@@ -34,20 +37,25 @@ class GzipUnpacker : public Unpacker {
   GzipUnpacker(const GzipUnpacker&) = delete;
   GzipUnpacker& operator=(const GzipUnpacker&) = delete;
 
-  bool Step(std::string_view* in, std::string* out, std::size_t room_bytes) override {
-    if (!ready_ || (at_end_ && inflateReset(&stream_) != Z_OK)) return false;  // another member follows
-    const std::size_t before = out->size();
+  std::optional<std::size_t> Step(std::string_view* in, std::span<char> room) override {
+    if (!ready_) return std::nullopt;
+    if (at_end_) {
+      if (in->find_first_not_of('\0') == std::string_view::npos) {  // gzip(1) takes that for padding
+        *in = {};
+        return 0;
+      }
+      if (inflateReset(&stream_) != Z_OK) return std::nullopt;  // another member follows
+    }
     const std::size_t in_bytes = std::min<std::size_t>(in->size(), std::numeric_limits<uInt>::max());
-    out->resize(before + room_bytes);
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in->data()));
     stream_.avail_in = static_cast<uInt>(in_bytes);
-    stream_.next_out = reinterpret_cast<Bytef*>(out->data() + before);
-    stream_.avail_out = static_cast<uInt>(room_bytes);
+    stream_.next_out = reinterpret_cast<Bytef*>(room.data());
+    stream_.avail_out = static_cast<uInt>(room.size());
     const int result = inflate(&stream_, Z_NO_FLUSH);
     in->remove_prefix(in_bytes - stream_.avail_in);
-    out->resize(before + room_bytes - stream_.avail_out);
     at_end_ = result == Z_STREAM_END;
-    return at_end_ || result == Z_OK || result == Z_BUF_ERROR;  // (there was nothing to take)
+    const bool sound = at_end_ || result == Z_OK || result == Z_BUF_ERROR;  // (there was nothing to take)
+    return sound ? std::optional(room.size() - stream_.avail_out) : std::nullopt;
   }
   bool at_end() const override { return at_end_; }
 
@@ -61,17 +69,14 @@ class ZstdUnpacker : public Unpacker {
  public:
   ZstdUnpacker() : stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {}
 
-  bool Step(std::string_view* in, std::string* out, std::size_t room_bytes) override {
-    if (stream_ == nullptr) return false;
-    const std::size_t before = out->size();
-    out->resize(before + room_bytes);
+  std::optional<std::size_t> Step(std::string_view* in, std::span<char> room) override {
+    if (stream_ == nullptr) return std::nullopt;
     ZSTD_inBuffer from = {in->data(), in->size(), 0};
-    ZSTD_outBuffer to = {out->data() + before, room_bytes, 0};
+    ZSTD_outBuffer to = {room.data(), room.size(), 0};
     const std::size_t result = ZSTD_decompressStream(stream_.get(), &to, &from);
     in->remove_prefix(from.pos);
-    out->resize(before + to.pos);
     at_end_ = result == 0;
-    return ZSTD_isError(result) == 0;
+    return ZSTD_isError(result) == 0 ? std::optional(to.pos) : std::nullopt;
   }
   bool at_end() const override { return at_end_; }
 
@@ -92,12 +97,15 @@ Unpacked Unpack(std::string_view packed, uint64_t most_bytes) {
   if (packed.starts_with(kZstd)) unpacker = std::make_unique<ZstdUnpacker>();
   Unpacked result;
   if (unpacker == nullptr) return result;
+  std::vector<char> scratch(std::min<uint64_t>(kStepBytes, most_bytes));
   while (result.text.size() < most_bytes && !(packed.empty() && unpacker->at_end())) {
-    const std::size_t left_bytes = packed.size(), text_bytes = result.text.size();
-    const std::size_t room_bytes = std::min<uint64_t>(kStepBytes, most_bytes - text_bytes);
-    result.damaged = !unpacker->Step(&packed, &result.text, room_bytes);
-    const bool idle = packed.size() == left_bytes && result.text.size() == text_bytes;  // cut off
-    if (result.damaged || idle) break;
+    const std::size_t left_bytes = packed.size();
+    const std::size_t room_bytes = std::min<uint64_t>(scratch.size(), most_bytes - result.text.size());
+    const std::optional<std::size_t> bytes = unpacker->Step(&packed, std::span(scratch).first(room_bytes));
+    result.damaged = !bytes;
+    if (result.damaged) break;
+    result.text.append(scratch.data(), *bytes);
+    if (packed.size() == left_bytes && *bytes == 0) break;  // cut off
   }
   result.whole = packed.empty() && unpacker->at_end();
   return result;

@@ -49,6 +49,17 @@ TEST_CASE("a packed text is read, in one part or several") {
   CHECK_FALSE(IsPackedText("{}"));
 }
 
+TEST_CASE("parts without a text, and zeros behind a gzip file, are skipped") {
+  const std::string text = SomeText(100);
+  for (const auto& pack : {Gzip, Zstd}) {
+    std::string packed;
+    for (int i = 0; i < 1000; ++i) packed += pack("");
+    CHECK(*UnpackText(packed + pack(text), 1 << 20) == text);
+  }
+  CHECK(*UnpackText(Gzip(text) + std::string(512, '\0'), 1 << 20) == text);
+  CHECK(UnpackText(Gzip(text) + std::string(512, 'x'), 1 << 20).status().code() == StatusCode::kCorrupt);
+}
+
 TEST_CASE("the beginning of a text is in the beginning of what is packed") {
   const std::string text = SomeText(20'000);
   for (const auto& pack : {Gzip, Zstd}) {

@@ -234,6 +234,24 @@ def test_codecs_as_n5_zarr_writes_them_are_read(store):
         assert np.frombuffer(zlib.decompress(file.read()), "i4").tolist() == [0, 1, 7, 3, 4, 5]
 
 
+def test_gzip_as_n5_zarr_writes_it_in_v2_is_everybodys_in_a_copy_in_v3(store, tmp_path):
+    data = np.arange(6, dtype="<i4")
+    packed = {"own level": [{"level": -1, "useZlib": False}, gzip.compress(data.tobytes())],
+              "no level": [{}, gzip.compress(data.tobytes())],
+              "zlib": [{"level": 5, "useZlib": True}, zlib.compress(data.tobytes())]}
+    group = zarr.open_group(store, mode="w", zarr_format=2)
+    for name, (configuration, chunk) in packed.items():
+        group.create_array(name, shape=(6,), chunks=(6,), dtype="<i4")[...] = 9
+        spoil(f"{store}/{name}/.zarray", "compressor", {"id": "gzip", **configuration})
+        with open(f"{store}/{name}/0", "wb") as file:
+            file.write(chunk)
+    with h5py.File(store) as f, h5py.File(tmp_path / "copy.zarr", "w") as copy:
+        for name in packed:
+            f.copy(name, copy)
+    for name in packed:
+        np.testing.assert_array_equal(zarr.open_array(tmp_path / "copy.zarr" / name, mode="r")[...], data)
+
+
 def test_orders_of_before_v3_was_final_are_read(store):
     data = np.arange(6, dtype="i4").reshape(2, 3)
     group = zarr.open_group(store, mode="w", zarr_format=3)

@@ -519,8 +519,8 @@ ChunkForm FormOfStoredChunks(const zarr::ArrayMetadata& metadata, hid_t dcpl) {
     H5ZARR_ASSIGN_OR_RETURN(const std::vector<Filter> filters, FiltersOfDcpl(dcpl));
     const std::vector<zarr::CodecSpec>& codecs = is_object ? metadata.codecs : unit.codecs;
     if (SameBytes(codecs, filters)) return ChunkForm::kVerbatim;
-    const bool is_gzip = codecs.size() == 1 && zarr::BareName(codecs[0]) == "gzip" && filters.size() == 1 &&
-                         filters[0].id == H5Z_FILTER_DEFLATE;
+    const bool is_gzip = codecs.size() == 1 && zarr::BareName(codecs[0]) == "gzip" && !zarr::IsZlibAsGzip(codecs[0]) &&
+                         filters.size() == 1 && filters[0].id == H5Z_FILTER_DEFLATE;
     return is_gzip ? ChunkForm::kGzip : ChunkForm::kOther;
   };
   const Result<ChunkForm> result = host::CatchAll(form);

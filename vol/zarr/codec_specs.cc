@@ -101,6 +101,11 @@ int64_t LevelOf(const CodecSpec& spec, std::string_view name, int64_t otherwise)
   return level->get<int64_t>();
 }
 
+bool IsZlibAsGzip(const CodecSpec& spec) {
+  const Json* use_zlib = FindMember(spec.configuration, "useZlib");
+  return BareName(spec) == "gzip" && use_zlib != nullptr && *use_zlib == true;
+}
+
 std::string_view BareName(const CodecSpec& spec) {
   std::string_view name = spec.name;
   if (name.starts_with(kNumcodecs)) name.remove_prefix(kNumcodecs.size());

@@ -24,10 +24,21 @@ Result<CodecSpec> BloscInFormat(const CodecSpec& codec, const DType& dtype, int 
   return spec;
 }
 
+// A level that every reader takes; n5-zarr leaves zlib its own by -1.
+int64_t DeflateLevelOf(const CodecSpec& codec) {
+  constexpr int64_t kZlibsOwn = 6;
+  const int64_t level = LevelOf(codec, "level", kZlibsOwn);
+  return level < 0 ? kZlibsOwn : std::min<int64_t>(level, 9);
+}
+
 Result<CodecSpec> CodecOfV3(const CodecSpec& codec, const DType& dtype) {
   const std::string_view name = BareName(codec);
   if (name == "blosc") return BloscInFormat(codec, dtype, 3);
-  if (name == "transpose" || name == "gzip" || name == "vlen-utf8" || name == "vlen-bytes") return codec;
+  if (name == "transpose" || name == "vlen-utf8" || name == "vlen-bytes") return codec;
+  if (name == "gzip") {
+    const int64_t level = DeflateLevelOf(codec);
+    return IsZlibAsGzip(codec) ? CodecSpec{"numcodecs.zlib", {{"level", level}}} : DeflateSpec(level, 3);
+  }
   if (name == "zstd") {
     CodecSpec spec = ZstdSpec(LevelOf(codec, "level", 0), 3);
     const Json* checksum = FindMember(codec.configuration, "checksum");
@@ -44,8 +55,9 @@ Result<CodecSpec> CodecOfV3(const CodecSpec& codec, const DType& dtype) {
 Result<CodecSpec> CodecOfV2(const CodecSpec& codec, const DType& dtype) {
   const std::string_view name = BareName(codec);
   if (name == "blosc") return BloscInFormat(codec, dtype, 2);
+  if (name == "gzip") return CodecSpec{"gzip", {{"level", DeflateLevelOf(codec)}}};
   const bool is_numcodecs = name != codec.name;
-  if (is_numcodecs || name == "gzip" || name == "vlen-utf8" || name == "vlen-bytes") {
+  if (is_numcodecs || name == "vlen-utf8" || name == "vlen-bytes") {
     // (v2's reader knows this one by its long name.)
     return CodecSpec{name == "packbits" ? codec.name : std::string(name), codec.configuration};
   }
@@ -118,6 +130,10 @@ bool ReversesDimensions(const CodecSpec& transpose, std::size_t rank) {
 }
 
 Status ToV2(const ArrayMetadata& from, ConvertedArray* converted) {
+  if (from.dtype.kind == DType::Kind::kComplex && from.dtype.item_bytes < 8) {
+    return UnsupportedError(
+        "data type complex32 in Zarr v2");  // which has a compound for it that no other reader takes
+  }
   ArrayMetadata& to = converted->metadata;
   std::vector<CodecSpec>& codecs = to.codecs;
   for (const CodecSpec& codec : from.codecs) {

@@ -85,7 +85,7 @@ bool NeedsSameArray(const NodePtr& source) {
 }
 
 Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const NodePtr& node, host::NativeObject native,
-                                 const NodePtr& source) {
+                                 const NodePtr& source, bool with_attributes) {
   if (node->node.is_array()) return CopiedArray::kNew;
   H5ZARR_ASSIGN_OR_RETURN(const Handle type, transfer::AskDataset(native.under, H5VL_DATASET_GET_TYPE));
   H5ZARR_ASSIGN_OR_RETURN(const Handle space, transfer::AskDataset(native.under, H5VL_DATASET_GET_SPACE));
@@ -97,7 +97,7 @@ Result<CopiedArray> AdoptDataset(shadow::StoreFile& store, const NodePtr& node, 
                           shadow::PlanCreate(type.get(), space.get(), dcpl.get(), store.config()));
   CopiedArray copied = CopiedArray::kNew;
   if (source != nullptr) {
-    const Result<bool> taken = shadow::TakeArray(*source, store.config(), &plan);
+    const Result<bool> taken = shadow::TakeArray(*source, store.config(), with_attributes, &plan);
     const bool may_differ = taken.status().code() == StatusCode::kUnsupported && !NeedsSameArray(source);
     if (!may_differ) H5ZARR_RETURN_IF_ERROR(taken.status());
     // (A snapshot of Icechunk, which is all that is made at such a place, has chunks under "c/0/0" only.)
@@ -163,7 +163,7 @@ Result<std::vector<std::string>> AttributeNames(host::NativeObject native, H5_in
 }
 
 Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::NativeHandle& from,
-                  const host::NativeHandle& to) {
+                  const host::NativeHandle& to, bool with_attributes) {
   H5ZARR_ASSIGN_OR_RETURN(const Handle list, CreationList(to.object()));
   const shadow::CreationKind kind = CreationKindOf(to.type());
   H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
@@ -173,7 +173,8 @@ Status NoteHeader(shadow::StoreFile& store, const NodePtr& node, const host::Nat
       H5ZARR_RETURN_IF_ERROR(shadow::RestoreCreation(kind, original_attributes, list.get()));
       // (What of other conventions HDF5 programs do not see is about the file, or said in our words.)
       const auto conventions = original_attributes.find("zarr_conventions");
-      if (conventions != original_attributes.end()) node->node.attributes()["zarr_conventions"] = *conventions;
+      const bool has_any = conventions != original_attributes.end();
+      if (has_any && with_attributes) node->node.attributes()["zarr_conventions"] = *conventions;
     }
   }
   shadow::Json* attributes = &node->node.attributes();

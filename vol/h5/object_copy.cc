@@ -67,7 +67,7 @@ class CopyFinisher {
     NodePtr node;
     if (store_ != nullptr) {
       node = store_->FindOrMakeNode(copy.token, to.type());
-      H5ZARR_RETURN_IF_ERROR(NoteHeader(*store_, node, from, to));
+      H5ZARR_RETURN_IF_ERROR(NoteHeader(*store_, node, from, to, has_attributes()));
     }
     const bool leaves = original.fileno != copy.fileno;
     H5ZARR_RETURN_IF_ERROR(FinishAttributes(from, to, node, leaves));
@@ -103,9 +103,8 @@ class CopyFinisher {
 
   // Copies whose dimensions kept their names have the scales that these mean where they lie.
   Status FinishDimensions() {
-    const bool has_attributes = (options_ & H5O_COPY_WITHOUT_ATTR_FLAG) == 0;
     for (const NodePtr& node : by_name_) {
-      if (has_attributes) H5ZARR_RETURN_IF_ERROR(store_->LoadDimensionsOfCopy(node));
+      H5ZARR_RETURN_IF_ERROR(store_->LoadDimensionsOfCopy(node));
     }
     return OkStatus();
   }
@@ -156,6 +155,8 @@ class CopyFinisher {
 
   bool expands_references() const { return (options_ & H5O_COPY_EXPAND_REFERENCE_FLAG) != 0; }
 
+  bool has_attributes() const { return (options_ & H5O_COPY_WITHOUT_ATTR_FLAG) == 0; }
+
   Status Defer(const host::NativeHandle& from, const host::NativeHandle& to, const NodePtr& node,
                std::string attribute) {
     Reference reference;
@@ -190,9 +191,12 @@ class CopyFinisher {
       H5ZARR_ASSIGN_OR_RETURN(const host::Identity original, host::Identify(from.object()));
       const auto store = GetConnector().stores.ByFileNumber(original.fileno);
       const NodePtr source = store != nullptr ? store->FindNode(original.token) : nullptr;
-      H5ZARR_ASSIGN_OR_RETURN(const CopiedArray copied, AdoptDataset(*store_, node, to.object(), source));
-      if (copied != CopiedArray::kNew && !expands_references() && store_->KeepDimensions(node, *source)) {
-        by_name_.push_back(node);
+      H5ZARR_ASSIGN_OR_RETURN(const CopiedArray copied,
+                              AdoptDataset(*store_, node, to.object(), source, has_attributes()));
+      // (Within a file the references that HDF5 copied lead to the scales.)
+      if (copied != CopiedArray::kNew && leaves && has_attributes() && !expands_references()) {
+        H5ZARR_ASSIGN_OR_RETURN(const bool kept, store_->KeepDimensions(node, *store, source));
+        if (kept) by_name_.push_back(node);
       }
       if (source != nullptr && source->bare_dimension) return OkStatus();
       H5ZARR_ASSIGN_OR_RETURN(const bool refers, RefersElsewhere(to, leaves));

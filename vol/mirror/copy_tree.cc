@@ -17,6 +17,7 @@
 #include "mirror/object_tree.h"
 #include "mirror/pieces.h"
 #include "mirror/shape.h"
+#include "shadow/copied_array.h"
 #include "shadow/dataset_map.h"
 #include "shadow/filters_map.h"
 #include "shadow/object_times.h"
@@ -196,7 +197,17 @@ class TreeCopier {
     if (!list.valid() || H5Pset_copy_object(list.get(), H5O_COPY_WITHOUT_ATTR_FLAG) < 0) {
       return Hdf5Error("a list");
     }
-    return Made(H5Ocopy(entry.object.get(), ".", to_, entry.path.c_str(), list.get(), lcpl));
+    H5ZARR_RETURN_IF_ERROR(Made(H5Ocopy(entry.object.get(), ".", to_, entry.path.c_str(), list.get(), lcpl)));
+    uint64_t token = 0;
+    const auto store = options_.to_store ? StoreOf(entry.object.get(), &token) : nullptr;
+    const shadow::NodePtr source = store != nullptr ? store->FindNode(token) : nullptr;
+    if (source == nullptr) return OkStatus();
+    const Handle copy(H5Oopen(to_, entry.path.c_str(), H5P_DEFAULT));
+    const auto copy_store = copy.valid() ? StoreOf(copy.get(), &token) : nullptr;
+    const shadow::NodePtr node = copy_store != nullptr ? copy_store->FindNode(token) : nullptr;
+    if (node == nullptr) return Hdf5Error("the copy");
+    shadow::TakeHiddenAttributes(*source, node.get());
+    return OkStatus();
   }
 
   Status CopyDataset(const TreeEntry& entry, hid_t lcpl) {
@@ -290,10 +301,8 @@ class TreeCopier {
     if (!options_.to_store) {
       return document == nullptr || shadow::StoredChunksAreVerbatim(*document, dcpl);
     }
-    // (An array that comes from a store keeps its codecs, unless others are asked for.)
-    if (document != nullptr) {
-      return options_.config.codec == Config::Codec::kFilters && options_.config.shard == Config::Shard::kOff;
-    }
+    // (An array that comes from a store keeps its codecs, or gets those that are asked for, but stays what it is.)
+    if (document != nullptr) return true;
     const Handle space(H5Dget_space(dataset));
     H5ZARR_ASSIGN_OR_RETURN(const shadow::DatasetPlan plan,
                             shadow::PlanCreate(type, space.get(), dcpl, options_.config));

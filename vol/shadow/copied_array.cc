@@ -17,11 +17,10 @@ namespace {
 Json ArrayMembers(const Json& attributes) {
   Json members = Json::object();
   for (const char* name : {"version", "type", "layout", "space", "maxshape", "filters", "fill", "fill_time", "written",
-                           "alloc_time", "shard_hidden", "scale", "labels"}) {
+                           "alloc_time", "shard_hidden"}) {
     Json value = Hdf5Member(attributes, name);
     if (!value.is_null()) members[name] = std::move(value);
   }
-  if (Hdf5Member(attributes, "scales") == false) members["scales"] = false;
   return members;
 }
 
@@ -60,7 +59,26 @@ Status NoteFilters(const zarr::ArrayMetadata& metadata, const DatasetPlan& plan,
 
 }  // namespace
 
-Result<bool> TakeArray(const NodeState& source, const Config& config, DatasetPlan* plan) {
+void TakeDimensions(const zarr::ArrayMetadata& source, zarr::ArrayMetadata* copy) {
+  TakeDimensionNames(source, copy);
+  for (const char* name : {"scale", "labels"}) {
+    Json value = Hdf5Member(source.attributes, name);
+    if (!value.is_null()) SetHdf5Member(&copy->attributes, name, std::move(value));
+  }
+  if (Hdf5Member(source.attributes, "scales") == false) SetHdf5Member(&copy->attributes, "scales", false);
+}
+
+void TakeHiddenAttributes(const NodeState& source, NodeState* copy) {
+  const Json& attributes = source.node.attributes();
+  const auto conventions = attributes.find("zarr_conventions");
+  if (conventions != attributes.end()) copy->node.attributes()["zarr_conventions"] = *conventions;
+  if (source.node.is_array() && copy->node.is_array() && source.node.array().rank() == copy->node.array().rank()) {
+    TakeDimensions(source.node.array(), &std::get<zarr::ArrayMetadata>(copy->node.metadata));
+  }
+  copy->document_changed = true;
+}
+
+Result<bool> TakeArray(const NodeState& source, const Config& config, bool with_attributes, DatasetPlan* plan) {
   if (!IsPlainArray(source, *plan)) return UnsupportedError("an array that its document alone does not say");
   const zarr::ArrayMetadata& original = source.node.array();
   H5ZARR_ASSIGN_OR_RETURN(zarr::ConvertedArray converted, zarr::InFormat(original, plan->metadata.zarr_format));
@@ -91,7 +109,8 @@ Result<bool> TakeArray(const NodeState& source, const Config& config, DatasetPla
   for (auto& [name, value] : members.items()) {
     if (name != "version") SetHdf5Member(&metadata.attributes, name, std::move(value));
   }
-  TakeDimensionNames(original, &metadata);
+  metadata.dimension_names.clear();
+  if (with_attributes) TakeDimensions(original, &metadata);
   plan->metadata = std::move(metadata);
   plan->element = source.dataset.element;
   plan->chunk_unit = unit;

@@ -210,12 +210,13 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   // The same before its elements are used: references to what was moved are renamed first.
   Result<zarr::Array*> OpenElements(const NodePtr& node);
   // Stores the document of a new array, and copies the chunks of `source`, an array of `from`, as they are.
-  // REQUIRES: both have the same chunks and codecs. kUnsupported, and nothing is copied: `from` cannot list them.
+  // REQUIRES: both have the same chunks and codecs. kUnsupported only where `from` cannot list them: nothing is copied.
   Status CopyChunks(const NodePtr& node, StoreFile& from, const NodePtr& source);
   // The dimensions of a copied array have the names of `source`, whose document its own is, and what HDF5 copied of its
   // scales, references to nothing, says no more. False where other attributes of the source do. LoadDimensionsOfCopy:
-  // gives such a one the scales that its names mean, once all members of its group are there.
-  bool KeepDimensions(const NodePtr& node, const NodeState& source);
+  // gives such a one the scales that its names mean, once all members of its group are there; none where `source`, an
+  // array of `from`, has others than its names mean.
+  Result<bool> KeepDimensions(const NodePtr& node, StoreFile& from, const NodePtr& source);
   Status LoadDimensionsOfCopy(const NodePtr& node);
   // Copies into the array what the files of a dataset with external storage hold, unless it is there or
   // they can't be read. `native`: the dataset as the program opened it, which knows where they are.
@@ -309,6 +310,8 @@ class StoreFile : public std::enable_shared_from_this<StoreFile> {
   Result<NodePtr> FindScale(const NodePtr& group, const std::string& name, uint64_t extent);
   Result<std::vector<std::vector<std::string>>> ImpliedScales(const NodePtr& group, const zarr::ArrayMetadata& metadata,
                                                               std::size_t rank);
+  // Whether the scales of an array, if it has any, are those that its names mean.
+  Result<bool> HasImpliedScales(const NodePtr& node);
   Status LoadDimensions(const NodePtr& group, const NodePtr& node, host::NativeObject native);
   Result<bool> IsImpliedScale(const NodePtr& node, std::size_t dim, const std::string& scale_path);
   Status EncodeDimensions(const NodePtr& node, host::NativeObject native);

@@ -29,6 +29,11 @@ struct ObjectCopy {
   uint64_t bytes = 0;
 };
 
+// What cannot be read or written once the chunks are listed is no lack of a list.
+Status NotUnsupported(const Status& status) {
+  return status.code() != StatusCode::kUnsupported ? status : Status(StatusCode::kIo, std::string(status.message()));
+}
+
 // Copies objects of one array from a store to another, or to other keys of the same.
 class ObjectCopier {
  public:
@@ -112,8 +117,17 @@ Status StoreFile::CopyChunks(const NodePtr& node, StoreFile& from, const NodePtr
   }
   const std::string prefix = source->path.empty() ? "" : source->path + "/";
   const zarr::ChunkKeyEncoding& encoding = node->node.array().key_encoding;
+  ObjectCopier copier(*from.store_, *store_, *executor_, what);
   std::vector<ObjectCopy> objects;
-  H5ZARR_RETURN_IF_ERROR(from.store_->Walk(source->path, [&](std::string_view key, uint64_t bytes) {
+  bool any_copied = false;
+  const auto copy = [&]() -> Status {
+    any_copied = true;
+    H5ZARR_RETURN_IF_ERROR(EnsureStored(node));
+    H5ZARR_RETURN_IF_ERROR(copier.CopyAll(objects));
+    objects.clear();
+    return OkStatus();
+  };
+  const Status copied = from.store_->Walk(source->path, [&](std::string_view key, uint64_t bytes) {
     if (!key.starts_with(prefix)) return OkStatus();
     const auto coords = metadata.key_encoding.Parse(key.substr(prefix.size()), metadata.rank());
     bool is_within = coords.has_value();
@@ -121,32 +135,39 @@ Status StoreFile::CopyChunks(const NodePtr& node, StoreFile& from, const NodePtr
       is_within = (*coords)[d] < CeilDiv(metadata.shape[d], metadata.chunk_shape[d]);
     }
     if (is_within) objects.push_back({std::string(key), JoinPath(node->path, encoding.Key(*coords)), bytes});
-    return OkStatus();
-  }));
-  H5ZARR_RETURN_IF_ERROR(EnsureStored(node));
-  H5ZARR_RETURN_IF_ERROR(ObjectCopier(*from.store_, *store_, *executor_, what).CopyAll(objects));
+    // (A walk need not bear writing to the same store.)
+    return objects.size() < kBatchObjects || &from == this ? OkStatus() : copy();
+  });
+  if (!copied.ok()) return any_copied ? NotUnsupported(copied) : copied;
+  H5ZARR_RETURN_IF_ERROR(NotUnsupported(copy()));
   // An array without chunks is all fill, but not one that is gone.
   return from.CheckDocument(*source);
 }
 
-bool StoreFile::KeepDimensions(const NodePtr& node, const NodeState& source) {
-  const auto& changed = source.changed_attributes;
+Result<bool> StoreFile::KeepDimensions(const NodePtr& node, StoreFile& from, const NodePtr& source) {
+  const auto& changed = source->changed_attributes;
   if (std::any_of(changed.begin(), changed.end(), IsDimensionAttribute)) return false;
   // (A scale's own dimension has its own name.)
-  if (source.dataset.is_scale && NameOf(node->path) != NameOf(source.path)) return false;
+  if (source->dataset.is_scale && NameOf(node->path) != NameOf(source->path)) return false;
+  H5ZARR_ASSIGN_OR_RETURN(const bool are_implied, from.HasImpliedScales(source));
+  Json* const attributes = &node->node.attributes();
+  if (!are_implied && !DimensionNamesOf(node->node.array()).empty()) {  // which would mean others here
+    SetHdf5Member(attributes, "scales", false);
+    if (Hdf5Member(*attributes, "labels").is_null()) SetHdf5Member(attributes, "labels", Json::array());
+  }
   std::erase_if(node->changed_attributes, IsDimensionAttribute);
-  node->dataset.is_scale = source.dataset.is_scale;
+  node->dataset.is_scale = source->dataset.is_scale;
   return true;
 }
 
 Status StoreFile::LoadDimensionsOfCopy(const NodePtr& node) {
-  const NodePtr group = nodes_.At(std::string(ParentOf(node->path)));
-  if (group == nullptr || !node->placed) return OkStatus();
   H5ZARR_ASSIGN_OR_RETURN(const NativeHandle native, host::OpenByToken(Location(), node->token));
   for (const char* name : {"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}) {
     H5ZARR_RETURN_IF_ERROR(DeleteNativeAttribute(native.object(), name));
   }
-  return LoadDimensions(group, node, native.object());
+  std::erase_if(node->changed_attributes, IsDimensionAttribute);  // references among them were written anew
+  const NodePtr group = node->placed ? nodes_.At(std::string(ParentOf(node->path))) : nullptr;
+  return group == nullptr ? OkStatus() : LoadDimensions(group, node, native.object());
 }
 
 }  // namespace h5zarr::shadow

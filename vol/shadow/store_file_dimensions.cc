@@ -301,6 +301,20 @@ Result<std::vector<std::vector<std::string>>> StoreFile::ImpliedScales(const Nod
   return scales;
 }
 
+Result<bool> StoreFile::HasImpliedScales(const NodePtr& node) {
+  const zarr::ArrayMetadata& metadata = node->node.array();
+  const std::size_t rank = RankOf(*node);
+  const auto scales = RecordedScales(metadata.attributes, rank);
+  if (!scales || AllEmpty(*scales)) return true;
+  if (AreRenamed(metadata, *scales, RecordedLabels(metadata.attributes, rank))) return true;
+  H5ZARR_ASSIGN_OR_RETURN(const bool are_there, AreThere(*scales, References()));
+  if (!are_there) return true;
+  const NodePtr group = nodes_.At(std::string(ParentOf(node->path)));
+  if (group == nullptr) return false;
+  H5ZARR_ASSIGN_OR_RETURN(const auto implied, ImpliedScales(group, metadata, rank));
+  return implied == *scales;
+}
+
 // Gives a dataset of the shadow the attributes that make it a scale or attach scales to it. A
 // scale's REFERENCE_LIST is left to CompleteAttributes.
 Status StoreFile::LoadDimensions(const NodePtr& group, const NodePtr& node, NativeObject native) {

@@ -238,7 +238,8 @@ def test_gzip_as_n5_zarr_writes_it_in_v2_is_everybodys_in_a_copy_in_v3(store, tm
     data = np.arange(6, dtype="<i4")
     packed = {"own level": [{"level": -1, "useZlib": False}, gzip.compress(data.tobytes())],
               "no level": [{}, gzip.compress(data.tobytes())],
-              "zlib": [{"level": 5, "useZlib": True}, zlib.compress(data.tobytes())]}
+              "zlib": [{"level": 5, "useZlib": True}, zlib.compress(data.tobytes())],
+              "zlib's own level": [{"id": "zlib", "level": -1}, zlib.compress(data.tobytes())]}
     group = zarr.open_group(store, mode="w", zarr_format=2)
     for name, (configuration, chunk) in packed.items():
         group.create_array(name, shape=(6,), chunks=(6,), dtype="<i4")[...] = 9
@@ -249,7 +250,9 @@ def test_gzip_as_n5_zarr_writes_it_in_v2_is_everybodys_in_a_copy_in_v3(store, tm
         for name in packed:
             f.copy(name, copy)
     for name in packed:
-        np.testing.assert_array_equal(zarr.open_array(tmp_path / "copy.zarr" / name, mode="r")[...], data)
+        copy = zarr.open_array(tmp_path / "copy.zarr" / name, mode="r")
+        np.testing.assert_array_equal(copy[...], data)
+        assert copy.compressors[0].level == (5 if name == "zlib" else 6)
 
 
 def test_orders_of_before_v3_was_final_are_read(store):

@@ -188,8 +188,7 @@ Filter OptionalFilter(int id, std::vector<unsigned> cd_values) { return {id, H5Z
 std::optional<Filter> FilterForCodec(const CodecSpec& codec, std::size_t rank) {
   const std::string_view name = BareName(codec);
   if (name == "gzip" || name == "zlib") {
-    const int64_t level = LevelOf(codec, "level", name == "gzip" ? 6 : 1);
-    return OptionalFilter(H5Z_FILTER_DEFLATE, {static_cast<unsigned>(level < 0 ? 6 : std::min<int64_t>(level, 9))});
+    return OptionalFilter(H5Z_FILTER_DEFLATE, {static_cast<unsigned>(zarr::DeflateLevelOf(codec))});
   }
   if (name == "zstd") {
     const int64_t level = std::clamp<int64_t>(LevelOf(codec, "level", kDefaultZstdLevel), -131072, 22);

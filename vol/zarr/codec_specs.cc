@@ -101,6 +101,11 @@ int64_t LevelOf(const CodecSpec& spec, std::string_view name, int64_t otherwise)
   return level->get<int64_t>();
 }
 
+int64_t DeflateLevelOf(const CodecSpec& spec) {
+  const int64_t level = LevelOf(spec, "level", BareName(spec) == "gzip" ? 6 : 1);
+  return level < 0 ? 6 : std::min<int64_t>(level, 9);
+}
+
 bool IsZlibAsGzip(const CodecSpec& spec) {
   const Json* use_zlib = FindMember(spec.configuration, "useZlib");
   return BareName(spec) == "gzip" && use_zlib != nullptr && *use_zlib == true;

@@ -41,6 +41,8 @@ CodecSpec ArrayToBytesSpec(const DType& dtype);
 std::optional<BloscOptions> ParseBlosc(const CodecSpec& spec, const DType& dtype);
 // The integer member `name` of a codec's configuration, or `otherwise`.
 int64_t LevelOf(const CodecSpec& spec, std::string_view name, int64_t otherwise);
+// The level of a codec gzip or zlib, from 0 to 9, as every reader takes it: -1 is zlib's own, 6.
+int64_t DeflateLevelOf(const CodecSpec& spec);
 // Whether it is the codec gzip by name, and has zlib's framing: so n5-zarr writes it (`useZlib`).
 bool IsZlibAsGzip(const CodecSpec& spec);
 // The name without "numcodecs.".

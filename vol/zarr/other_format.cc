@@ -24,13 +24,6 @@ Result<CodecSpec> BloscInFormat(const CodecSpec& codec, const DType& dtype, int 
   return spec;
 }
 
-// A level that every reader takes; n5-zarr leaves zlib its own by -1.
-int64_t DeflateLevelOf(const CodecSpec& codec) {
-  constexpr int64_t kZlibsOwn = 6;
-  const int64_t level = LevelOf(codec, "level", kZlibsOwn);
-  return level < 0 ? kZlibsOwn : std::min<int64_t>(level, 9);
-}
-
 Result<CodecSpec> CodecOfV3(const CodecSpec& codec, const DType& dtype) {
   const std::string_view name = BareName(codec);
   if (name == "blosc") return BloscInFormat(codec, dtype, 3);
@@ -90,7 +83,7 @@ bool TakePortable(const DType& dtype, std::vector<CodecSpec>* codecs) {
   for (CodecSpec& codec : *codecs) {
     const std::string_view name = BareName(codec);
     if (name == "zlib") {
-      codec = DeflateSpec(std::clamp<int64_t>(LevelOf(codec, "level", 1), 0, 9), 3);
+      codec = DeflateSpec(DeflateLevelOf(codec), 3);
     } else if (name == "fletcher32") {
       codec = ChecksumSpec(3);
     } else {
@@ -130,10 +123,9 @@ bool ReversesDimensions(const CodecSpec& transpose, std::size_t rank) {
 }
 
 Status ToV2(const ArrayMetadata& from, ConvertedArray* converted) {
-  if (from.dtype.kind == DType::Kind::kComplex && from.dtype.item_bytes < 8) {
-    return UnsupportedError(
-        "data type complex32 in Zarr v2");  // which has a compound for it that no other reader takes
-  }
+  // (There it is a compound that no other reader takes.)
+  const bool is_complex32 = from.dtype.kind == DType::Kind::kComplex && from.dtype.item_bytes < 8;
+  if (is_complex32) return UnsupportedError("data type complex32 in Zarr v2");
   ArrayMetadata& to = converted->metadata;
   std::vector<CodecSpec>& codecs = to.codecs;
   for (const CodecSpec& codec : from.codecs) {
